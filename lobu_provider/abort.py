@@ -1,0 +1,41 @@
+"""Abort: a flag that a signal handler or another thread sets to stop a running call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+class Abort:
+    """Set once, from anywhere; whoever listens is told once."""
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._listeners: list[Callable[[], object]] = []
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the call is to stop."""
+        return self._is_set
+
+    def set(self) -> None:
+        """Ask the call to stop. Idempotent; safe in a signal handler and from other threads."""
+        self._is_set = True
+        while self._listeners:
+            self._listeners.pop()()
+
+    @contextmanager
+    def listening(self, callback: Callable[[], object]) -> Iterator[None]:
+        """Have ``callback`` called when the flag is set, at once if it is set already.
+
+        The callback runs wherever :meth:`set` is called; for an event loop pass something like
+        ``lambda: loop.call_soon_threadsafe(scope.cancel)``.
+        """
+        self._listeners.append(callback)
+        if self._is_set:
+            self.set()
+        try:
+            yield
+        finally:
+            if callback in self._listeners:
+                self._listeners.remove(callback)

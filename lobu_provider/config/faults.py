@@ -1,0 +1,98 @@
+"""Say what is wrong with a config block: the key, the value found, what was expected, the fix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from lobu_provider.config.model import known_keys
+from lobu_provider.errors import ConfigError, config_error
+
+_SECRET_KEYS: Final = frozenset({"token", "headers", "tokenCommand"})
+"""Keys whose value is never repeated in a message."""
+
+
+def unknown_key(key: Any) -> ConfigError:
+    """Return the error for a key that neither we nor promptfoo know, with the nearest one."""
+    near = get_close_matches(str(key).lower(), [k.lower() for k in known_keys()], n=1, cutoff=0.6)
+    by_lower = {k.lower(): k for k in known_keys()}
+    hint = f"Did you mean {by_lower[near[0]]!r}? " if near else ""
+    return config_error(
+        f"config.{key} is not a key of this provider. {hint}Known keys: {', '.join(known_keys())}."
+    )
+
+
+def refuse_templates(given: Mapping[str, Any]) -> None:
+    """Raise for text that still holds a template: promptfoo leaves ``{{env.X}}`` when X is unset.
+
+    Raises:
+        ConfigError: names the key, and what to do about the variable.
+    """
+    for path, text in _strings(given, ""):
+        if "{{" in text:
+            key = path.split(".")[0]
+            value = "its value" if key in _SECRET_KEYS else shown(text)
+            raise config_error(
+                f"config.{path}: {value} still holds a template, so promptfoo found no such "
+                "environment variable. Set the variable, remove the key, or give a default: "
+                "\"{{env.NAME | default('', true)}}\"."
+            )
+
+
+def _strings(value: Any, path: str) -> list[tuple[str, str]]:
+    if isinstance(value, str):
+        return [(path, value)]
+    items: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, Mapping) else ()
+    if isinstance(value, list):
+        items = ((str(index), item) for index, item in enumerate(value))
+    prefix = f"{path}." if path else ""
+    return [found for key, item in items for found in _strings(item, f"{prefix}{key}")]
+
+
+def first_fault(exc: ValidationError) -> ConfigError:
+    """Return the first of pydantic's complaints in the words of a YAML file."""
+    fault = exc.errors(include_url=False)[0]
+    # Branches of a union are named after types; those are no part of the path in YAML.
+    names = [str(part) for part in fault["loc"] if part not in ("str", "list[str]")]
+    path = ".".join(name for name in names if name != "HeaderFromEnv")
+    value = "" if names[0] in _SECRET_KEYS else f"; got {shown(fault['input'])}"
+    return config_error(f"config.{path}: {_expected(names[0], fault)}{value}.{_advice(fault)}")
+
+
+_EXPECTED: Final = {
+    "headers": "expected a mapping of header names to strings or {env: NAME}",
+    "tokenCommand": "expected a command as one string, or as a list of strings",
+    "retrievalTools": "expected a list of tool names",
+    "timeoutMs": "expected a positive number of milliseconds",
+    "stringTranscript": "expected 'error' or 'prompt'",
+}
+
+
+def _expected(key: str, fault: Any) -> str:
+    kind = str(fault["type"])
+    if key in _EXPECTED:
+        return _EXPECTED[key]
+    return {"string_type": "expected a string", "bool_type": "expected true or false"}.get(
+        kind, str(fault["msg"])
+    )
+
+
+def _advice(fault: Any) -> str:
+    value = fault["input"]
+    if fault["type"] in ("float_type", "bool_type") and isinstance(value, str):
+        return " Write it without quotes."
+    if fault["type"] == "string_type" and isinstance(value, (bool, int, float)):
+        return " Put it in quotes."
+    return ""
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message quotes it, at most 80 characters."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,170 @@
+"""Find the token, check its form, and never show it.
+
+Sources, of which a config may name one: ``token``, ``tokenEnv``, ``tokenFile``, ``tokenCommand``;
+with none of them, ``LOBU_TOKEN``.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from lobu_provider.config.settings import Settings
+from lobu_provider.errors import ConfigError, config_error
+from lobu_provider.redaction import Redactor
+
+COMMAND_TIMEOUT_S: Final = 10.0
+COMMAND_CACHE_S: Final = 300.0
+"""How long a command's token is reused in one process: logins refresh, evals run for hours."""
+
+_command_tokens: dict[tuple[str, ...], tuple[float, str]] = {}
+
+
+def find_token(settings: Settings, *, limit_s: float = COMMAND_TIMEOUT_S) -> str | None:
+    """Return the bearer token; ``None`` for the embedded gateway when none is configured.
+
+    Args:
+        settings: where the token comes from.
+        limit_s: bound on ``tokenCommand`` in seconds; 10 at most.
+
+    Raises:
+        ConfigError: no source, two sources, an unreadable source, or a value that cannot be a
+            token. The value is never part of the message.
+    """
+    config = settings.config
+    given = {
+        "token": config.token,
+        "tokenEnv": config.token_env,
+        "tokenFile": config.token_file,
+        "tokenCommand": config.token_command,
+    }
+    named = [key for key, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise config_error(f"config: {' and '.join(named)} are given; keep one of them.")
+    if config.token is not None:
+        return check_token(config.token, "config.token")
+    if config.token_env is not None:
+        return _from_env(settings, config.token_env)
+    if config.token_file is not None:
+        return _from_file(settings.base_dir, config.token_file)
+    if config.token_command is not None:
+        return _from_command(settings, config.token_command, min(limit_s, COMMAND_TIMEOUT_S))
+    return _from_lobu_token(settings)
+
+
+def check_token(raw: str, source: str) -> str:
+    """Return the token without surrounding white space.
+
+    Raises:
+        ConfigError: the value cannot be a token; the message names ``source`` and the fix.
+    """
+    token = raw.strip()
+    if not token:
+        raise config_error(f"{source} is blank.{_HOW_TO_GET}")
+    if "{{" in token:
+        raise config_error(
+            f"{source} holds a template that promptfoo did not fill in. Remove it and set "
+            "LOBU_TOKEN in the environment; promptfoo would store a templated token."
+        )
+    if token.lower().startswith("bearer"):
+        rest = token[len("bearer") :]
+        if rest[:1].isspace() or rest[:1] == ":":
+            raise config_error(f"{source} starts with 'Bearer': give the token alone.")
+    if any(character.isspace() for character in token):
+        raise config_error(
+            f"{source} holds white space, so it is not a token; "
+            "'lobu token' without --raw prints a status text. Use: lobu token --raw"
+        )
+    if not (token.isascii() and token.isprintable()):
+        raise config_error(f"{source} holds characters that no token has.{_HOW_TO_GET}")
+    return token
+
+
+_HOW_TO_GET: Final = " Get one with: lobu token --raw"
+
+
+def _from_lobu_token(settings: Settings) -> str | None:
+    token = settings.env.get("LOBU_TOKEN")
+    if token is not None:
+        return check_token(token, "LOBU_TOKEN")
+    if settings.is_scripted:
+        return None
+    raise config_error(
+        f"No token for the gateway {settings.gateway}: set LOBU_TOKEN, or tokenEnv, tokenFile or "
+        f"tokenCommand in the provider's config.{_HOW_TO_GET}"
+    )
+
+
+def _from_env(settings: Settings, name: str) -> str:
+    token = settings.env.get(name)
+    if token is None:
+        raise config_error(
+            f"config.tokenEnv: the environment variable {name!r} is not set.{_HOW_TO_GET}"
+        )
+    return check_token(token, f"The environment variable {name!r} (config.tokenEnv)")
+
+
+def _from_file(base_dir: Path, name: str) -> str:
+    path = base_dir / Path(name).expanduser()
+    try:
+        raw = path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) else "not a text file"
+        raise config_error(f"config.tokenFile: cannot read {str(path)!r}: {reason}.") from None
+    return check_token(raw, f"The file {str(path)!r} (config.tokenFile)")
+
+
+def _from_command(settings: Settings, command: str | list[str], limit_s: float) -> str:
+    arguments = _arguments(command)
+    cached = _command_tokens.get(arguments)
+    if cached is not None and time.monotonic() - cached[0] < COMMAND_CACHE_S:
+        return cached[1]
+    token = check_token(
+        _run(arguments, settings.base_dir, limit_s),
+        f"What {arguments[0]!r} printed (config.tokenCommand)",
+    )
+    _command_tokens[arguments] = (time.monotonic(), token)
+    return token
+
+
+def _arguments(command: str | list[str]) -> tuple[str, ...]:
+    try:
+        arguments = tuple(shlex.split(command) if isinstance(command, str) else command)
+    except ValueError as exc:
+        raise config_error(f"config.tokenCommand: cannot be split into words: {exc}.") from None
+    if not arguments or not arguments[0]:
+        raise config_error("config.tokenCommand: expected a command; got none.")
+    return arguments
+
+
+def _run(arguments: Sequence[str], base_dir: Path, limit_s: float) -> str:
+    try:
+        done = subprocess.run(  # noqa: S603 - the user's own command, without a shell
+            arguments,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=limit_s,
+            check=False,
+            cwd=base_dir,
+            env=os.environ,
+        )
+    except subprocess.TimeoutExpired:
+        raise _command_fault(arguments, f"did not end within {limit_s:g} s") from None
+    except OSError as exc:
+        raise _command_fault(arguments, f"cannot be started: {exc.strerror}") from None
+    if done.returncode != 0:
+        said = Redactor().text(done.stderr.decode("utf-8", "replace").strip())[-300:]
+        raise _command_fault(arguments, f"ended with exit code {done.returncode}: {said}")
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _command_fault(arguments: Sequence[str], what: str) -> ConfigError:
+    # Only the program's name: its arguments may hold a secret.
+    return config_error(
+        f"config.tokenCommand: {arguments[0]!r} {what}. Run it in a shell to see what it prints."
+    )

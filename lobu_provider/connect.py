@@ -1,0 +1,62 @@
+"""Choose what answers: a gateway on the network, or the embedded one with a script.
+
+The only file that knows both the client and its stand-ins.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import httpx
+
+from lobu_provider.config.gateway_url import SCRIPT_SCHEME
+from lobu_provider.config.settings import Settings
+from lobu_provider.gateway_client import GatewayClient
+from lobu_provider.gateway_http import RequestLimits
+
+_SCRIPT_URL: Final = "http://scripted.invalid/lobu"
+"""Base URL for the embedded gateway; nothing is ever looked up under it."""
+
+_NO_TOKEN: Final = "no-token-needed"  # noqa: S105 - the embedded gateway takes any
+
+
+def open_client(
+    settings: Settings,
+    token: str | None,
+    *,
+    transport: httpx.AsyncBaseTransport | None = None,
+    limits: RequestLimits | None = None,
+) -> GatewayClient:
+    """Return a client for the gateway of ``settings``, to be used as an async context manager.
+
+    Args:
+        settings: whose gateway, organisation and headers to use.
+        token: from :func:`lobu_provider.config.token.find_token`.
+        transport: replaces the network and the embedded gateway.
+        limits: time limits of single requests.
+
+    Raises:
+        ConfigError: the script cannot be read, or the environment's proxy settings not be used.
+    """
+    base_url = settings.gateway
+    if settings.is_scripted:
+        base_url, token = _SCRIPT_URL, token or _NO_TOKEN
+        transport = transport or _scripted_transport(settings)
+    return GatewayClient(
+        base_url,
+        token,
+        org=settings.org,
+        headers=settings.headers,
+        transport=transport,
+        limits=limits,
+    )
+
+
+def _scripted_transport(settings: Settings) -> httpx.AsyncBaseTransport:
+    # Imported when used: a run against a real gateway does not pay for it.
+    from lobu_provider.scripted_gateway.gateway import ScriptedGateway
+    from lobu_provider.scripted_gateway.script import load_script
+    from lobu_provider.scripted_gateway.transport import ScriptedTransport
+
+    name = settings.gateway.removeprefix(SCRIPT_SCHEME)
+    return ScriptedTransport(ScriptedGateway(load_script(name, settings.base_dir)))

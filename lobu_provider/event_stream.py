@@ -1,0 +1,121 @@
+"""EventStream: a session's one event stream, read in the background for a whole conversation.
+
+It must be open before the first message: a gateway of version 11 delivers the end of a turn only
+to a stream that is open then, and replays at most 100 events of the last two minutes to a later
+one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Final
+
+import anyio
+
+from lobu_provider.errors import Failure, error_for, failure
+from lobu_provider.events import Closed, Connected, Event, parse_event
+from lobu_provider.gateway_client import GatewayClient, Session
+
+BUFFER_EVENTS: Final = 1000
+"""Events held while nobody reads; beyond it the gateway is made to wait, nothing is dropped."""
+
+FIRST_BYTE_S: Final = 5.0
+"""How long to wait for a sign that the stream is registered. A server that sends nothing before
+the first event is no fault, so then the message is sent all the same."""
+
+
+class EventStream:
+    """An async context manager that reads on its own task until closed.
+
+    Args:
+        client: the gateway.
+        session: whose events to read.
+    """
+
+    def __init__(self, client: GatewayClient, session: Session) -> None:
+        self._client = client
+        self._session = session
+        self._send, self._receive = anyio.create_memory_object_stream[Event](BUFFER_EVENTS)
+        self._alive = anyio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._end: BaseException | None = None
+        self.connected_ms: float | None = None
+        """The gateway's timestamp on ``connected``; older events are replays."""
+
+    async def __aenter__(self) -> EventStream:
+        self._task = asyncio.create_task(self._read())
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        assert self._task is not None  # noqa: S101 - entered, so there is one
+        self._task.cancel()
+        with anyio.CancelScope(shield=True):  # closing a socket; its own bound is in the client
+            await asyncio.wait([self._task])
+        self._receive.close()
+
+    async def wait_until_open(self) -> None:
+        """Wait for the first byte, at most 5 s.
+
+        Raises:
+            LobuError: the stream could not be opened.
+        """
+        with anyio.move_on_after(FIRST_BYTE_S):
+            await self._alive.wait()
+        if self._end is not None:
+            raise self._end
+
+    async def next_event(self) -> Event:
+        """Return the next event.
+
+        Raises:
+            LobuError: ``stream_lost`` when the stream has ended, or why it could not be opened.
+        """
+        try:
+            return await self._receive.receive()
+        except anyio.EndOfStream:
+            raise self._end or error_for(_ended("ended")) from None
+
+    def discard_waiting(self) -> None:
+        """Drop what has arrived and was not read: it precedes the message to be sent next."""
+        while True:
+            try:
+                self._receive.receive_nowait()
+            except (anyio.WouldBlock, anyio.EndOfStream):
+                return
+
+    async def _read(self) -> None:
+        try:
+            with self._send:
+                await self._read_events()
+        except Exception as exc:  # noqa: BLE001 - handed to whoever waits for the next event
+            self._end = exc
+        finally:
+            self._alive.set()
+
+    async def _read_events(self) -> None:
+        end = "ended"
+        stream = self._client.stream_events(self._session, on_bytes=self._alive.set)
+        async with stream as frames:
+            async for frame in frames:
+                event = parse_event(frame, received_s=anyio.current_time())
+                if isinstance(event, Connected):
+                    self.connected_ms = event.timestamp_ms
+                if isinstance(event, Closed):
+                    end = f"was closed by the gateway ({event.data.get('reason', 'no reason')})"
+                await self._send.send(event)
+        raise error_for(_ended(end))
+
+
+def _ended(how: str) -> Failure:
+    return failure(
+        "stream_lost",
+        f"The event stream {how} before the turn did. The gateway was stopped, a proxy cut the "
+        "connection, or someone deleted the session (two runs on one thread delete each other's).",
+        phase="turn",
+    )

@@ -1,0 +1,279 @@
+"""GatewayClient: the Lobu Agent API over HTTP, one method for each request.
+
+The API lives under ``{gateway}/api/v1/agents``. The create call is made with the user's token and
+answers with a session token for everything after it. What the create call names ``agentId`` is the
+session's id, not the agent's; ``sseUrl`` and ``messagesUrl`` may point at an origin that this
+machine cannot reach and are never followed, and neither are redirects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+from urllib.parse import quote
+
+import anyio
+import httpx
+
+from lobu_provider.errors import Phase, error_for, failure
+from lobu_provider.events import Frame
+from lobu_provider.gateway_http import (
+    RequestLimits,
+    chunks,
+    mapped_errors,
+    open_http,
+    read,
+)
+from lobu_provider.http_replies import HttpReply, failure_of_reply
+from lobu_provider.sse import iter_frames
+
+
+@dataclass(frozen=True)
+class Session:
+    """A conversation at the gateway."""
+
+    id: str
+    """What the create call returns as ``agentId``; part of the URLs of all later calls."""
+    agent_id: str
+    thread: str
+    token: str = field(repr=False)
+    """Good for 24 hours, for this agent's sessions."""
+
+
+@dataclass(frozen=True)
+class SentMessage:
+    """The gateway's receipt: the message is queued. Nothing is known about the turn yet."""
+
+    message_id: str
+    """The id that the turn's events carry; the one that we sent, unless the gateway changed it."""
+    job_id: str | None
+    trace_id: str | None
+    """Of the gateway's own trace; ``None`` when its tracing is off."""
+
+
+class GatewayClient:
+    """A client for one gateway and one account. An async context manager.
+
+    Example::
+
+        async with GatewayClient("http://localhost:8787/lobu", token) as client:
+            session = await client.create_session("support-agent", thread="t-1")
+
+    Args:
+        base_url: ends in ``/lobu``; see :func:`lobu_provider.normalise_gateway`.
+        token: the user's bearer token; ``None`` for a gateway that needs none.
+        org: organisation slug, sent as ``x-lobu-org`` with the user's token.
+        headers: sent with every request.
+        transport: replaces the network, e.g. an ``httpx.MockTransport``.
+        limits: time limits of single requests.
+
+    All methods raise :class:`lobu_provider.LobuError` for what the gateway or the network does,
+    with a message that never holds a token.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        token: str | None,
+        *,
+        org: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+        limits: RequestLimits | None = None,
+    ) -> None:
+        self.base_url = base_url.rstrip("/")
+        self.limits = limits or RequestLimits()
+        self._token = token
+        self._org = org
+        self._http = open_http(self.base_url, dict(headers or {}), transport, self.limits)
+
+    async def __aenter__(self) -> GatewayClient:
+        await self._http.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._http.__aexit__(exc_type, exc, traceback)
+
+    async def create_session(
+        self,
+        agent_id: str,
+        *,
+        thread: str,
+        force_new: bool = True,
+        dry_run: bool | None = None,
+        provider: str | None = None,
+        model: str | None = None,
+    ) -> Session:
+        """Create the session of a thread, or resume it with ``force_new=False``.
+
+        Only a thread that was never used gives an agent without memory of earlier turns:
+        ``force_new`` replaces the session's record and not what the agent remembers.
+
+        Args:
+            agent_id: the registered agent.
+            thread: any text; becomes part of the session's id.
+            force_new: replace an existing session of this thread.
+            dry_run: sent if given. No gateway version acts on it.
+            provider: sent if given; anything but ``"claude"`` is refused with 400.
+            model: sent if given; see the README on when gateways honour it.
+        """
+        optional = {"dryRun": dry_run, "provider": provider, "model": model}
+        body = {
+            "agentId": agent_id,
+            "thread": thread,
+            "forceNew": force_new,
+            **{key: value for key, value in optional.items() if value is not None},
+        }
+        reply = await self._request(
+            "POST", "/api/v1/agents", "create", agent_id, body=body, headers=self._user_headers()
+        )
+        answer = reply.json_object("create")
+        session_id, token = answer.get("agentId"), answer.get("token")
+        if not (isinstance(session_id, str) and session_id and isinstance(token, str) and token):
+            raise error_for(
+                failure(
+                    "gateway",
+                    f"POST {reply.url} answered {reply.status} without agentId or token; "
+                    "is this address a Lobu gateway?",
+                    phase="create",
+                )
+            )
+        return Session(id=session_id, agent_id=agent_id, thread=thread, token=token)
+
+    async def send_message(self, session: Session, content: str, *, message_id: str) -> SentMessage:
+        """Queue a user message.
+
+        Args:
+            session: an open session; a deleted one answers 403.
+            content: the text.
+            message_id: a fresh id; a used one gets no second answer, ever.
+        """
+        reply = await self._request(
+            "POST",
+            f"{_path(session)}/messages",
+            "send",
+            session.agent_id,
+            body={"content": content, "messageId": message_id},
+            headers=_bearer(session.token),
+        )
+        answer = reply.json_object("send")
+        echoed, job_id = answer.get("messageId"), answer.get("jobId")
+        return SentMessage(
+            message_id=echoed if isinstance(echoed, str) and echoed else message_id,
+            job_id=str(job_id) if job_id is not None else None,
+            trace_id=_trace_id(answer.get("traceparent")),
+        )
+
+    @asynccontextmanager
+    async def stream_events(
+        self, session: Session, *, on_bytes: Callable[[], None] | None = None
+    ) -> AsyncIterator[AsyncIterator[Frame]]:
+        """Open the session's event stream; yields the frames as they arrive.
+
+        Args:
+            session: an open session; a deleted one answers 404.
+            on_bytes: called at each chunk, before it is parsed.
+        """
+        url = f"{self.base_url}{_path(session)}/events"
+        headers = {
+            **_bearer(session.token),
+            "Accept": "text/event-stream",
+            "Cache-Control": "no-store",
+        }
+        # The gateway may hold back even the headers until there is an event to send.
+        silence = httpx.Timeout(self.limits.silence_s, connect=self.limits.connect_s)
+        request = self._http.build_request("GET", url, headers=headers, timeout=silence)
+        with mapped_errors("GET", url, "connect"):
+            response = await self._http.send(request, stream=True)
+        try:
+            await self._check_stream(response, session)
+            yield iter_frames(chunks(response, on_bytes))
+        finally:
+            with anyio.CancelScope(shield=True), anyio.move_on_after(1):
+                await response.aclose()
+
+    async def _check_stream(self, response: httpx.Response, session: Session) -> None:
+        kind = response.headers.get("content-type", "")
+        if response.status_code == 200 and "text/event-stream" in kind.lower():
+            return
+        with mapped_errors("GET", str(response.url), "connect"):
+            with anyio.fail_after(self.limits.request_s):
+                reply = await read(response)
+        if response.status_code != 200:
+            raise error_for(failure_of_reply(reply, "connect", agent_id=session.agent_id))
+        raise error_for(
+            failure(
+                "gateway",
+                f"GET {reply.url} answered with {kind or 'no content type'} instead of an event "
+                "stream. Is this address a Lobu gateway?",
+                phase="connect",
+            )
+        )
+
+    async def delete_session(self, session: Session) -> None:
+        """Delete a session; one that is gone already counts as deleted.
+
+        A turn that still runs goes on at the gateway, and what the agent remembers stays.
+        """
+        await self._request(
+            "DELETE",
+            _path(session),
+            "delete",
+            session.agent_id,
+            headers=_bearer(session.token),
+            limit_s=self.limits.delete_s,
+            also_fine=(403, 404),
+        )
+
+    async def health(self) -> Mapping[str, Any]:
+        """Return the gateway's health document; its ``version`` is not reliable."""
+        reply = await self._request("GET", "/health", "connect", "", headers=self._user_headers())
+        return reply.json_object("connect")
+
+    async def _request(
+        self,
+        method: str,
+        path: str,
+        phase: Phase,
+        agent_id: str,
+        *,
+        headers: Mapping[str, str],
+        body: Mapping[str, Any] | None = None,
+        limit_s: float | None = None,
+        also_fine: tuple[int, ...] = (),
+    ) -> HttpReply:
+        url = self.base_url + path
+        limit_s = self.limits.request_s if limit_s is None else limit_s
+        with mapped_errors(method, url, phase), anyio.fail_after(limit_s):
+            async with self._http.stream(method, url, json=body, headers=headers) as response:
+                reply = await read(response)
+        if 200 <= reply.status < 300 or reply.status in also_fine:
+            return reply
+        raise error_for(failure_of_reply(reply, phase, agent_id=agent_id))
+
+    def _user_headers(self) -> dict[str, str]:
+        headers = _bearer(self._token) if self._token is not None else {}
+        return {**headers, "x-lobu-org": self._org} if self._org else headers
+
+
+def _path(session: Session) -> str:
+    # The id holds the thread and the user's id, so it may hold anything.
+    return f"/api/v1/agents/{quote(session.id, safe='')}"
+
+
+def _bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def _trace_id(traceparent: Any) -> str | None:
+    """The second field of a W3C traceparent; it comes in the body, not in a header."""
+    parts = traceparent.split("-") if isinstance(traceparent, str) else []
+    return parts[1] if len(parts) >= 4 and len(parts[1]) == 32 else None

@@ -1,0 +1,88 @@
+"""The file that promptfoo loads by path: ``id: 'file://.../lobu_hook.py'``.
+
+It stands alone in its folder, because promptfoo puts that folder first on the import path, and
+imports nothing but the standard library, because a failing import here costs promptfoo minutes
+per test and hides the reason. A copy of this file works anywhere.
+
+It prints nothing, reads nothing from stdin (promptfoo's control pipe) and never raises. Ctrl-C
+sets a flag instead of killing the worker, which would crash promptfoo; the running call then
+deletes its session and returns what it has.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+_stop_running_calls: list[Callable[[], object]] = []
+_interrupted = False
+
+
+def _on_interrupt(signum: int, frame: object) -> None:
+    global _interrupted
+    _interrupted = True
+    for stop in list(_stop_running_calls):
+        stop()
+
+
+if threading.current_thread() is threading.main_thread():  # the only one that may set handlers
+    signal.signal(signal.SIGINT, _on_interrupt)
+
+
+def call_api(prompt: str, options: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
+    """Answer one call of promptfoo's Python worker; a plain function, as promptfoo runs one call
+    at a time in a process."""
+    try:
+        return _call(prompt, options, context)
+    except BaseException as exc:  # noqa: BLE001 - SystemExit and the like would kill the worker
+        return _failed(exc)
+
+
+def _call(prompt: str, options: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
+    _make_importable()
+    import asyncio
+
+    from lobu_provider.abort import Abort
+    from lobu_provider.promptfoo.host_limit import host_limit_s
+    from lobu_provider.promptfoo.provider import LobuProvider
+
+    abort = Abort()
+    _stop_running_calls.append(abort.set)
+    try:
+        if _interrupted:
+            abort.set()
+        provider = LobuProvider(options, host_limit_s=host_limit_s(options))
+        return asyncio.run(provider.call_api(prompt, context, abort=abort))
+    finally:
+        _stop_running_calls.remove(abort.set)
+
+
+def _make_importable() -> None:
+    """Find the package that this file is part of when the interpreter does not have it."""
+    import importlib.util
+
+    if importlib.util.find_spec("lobu_provider") is None:
+        packages = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        sys.path.append(packages)
+
+
+def _failed(exc: BaseException) -> dict[str, Any]:
+    code, advice = "internal", "Please report this."
+    if isinstance(exc, ImportError):
+        code = "config"
+        advice = (
+            f"promptfoo runs this provider with {sys.executable}. Install it there: "
+            f"{sys.executable} -m pip install lobu-provider, or set PROMPTFOO_PYTHON to the "
+            "interpreter that has it."
+        )
+    error_class = "config" if code == "config" else "infrastructure"
+    failure = {"code": code, "class": error_class, "phase": "config", "retryable": False}
+    return {
+        "output": "",
+        "error": f"[{code}] lobu-provider could not run: {type(exc).__name__}: {exc}. {advice}",
+        "metadata": {"error": failure, "rateLimitKind": "quota", "toolCalls": [], "warnings": []},
+    }

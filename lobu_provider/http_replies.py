@@ -1,0 +1,163 @@
+"""Read the gateway's plain HTTP replies: the JSON it should be, or the failure that it is.
+
+Error bodies come in five shapes, and a proxy adds HTML. 403 stands for an unknown agent, somebody
+else's agent, and a session that was deleted or has expired: the gateway does not tell them apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lobu_provider.errors import Failure, Phase, error_for, failure
+from lobu_provider.json_safe import parse_json
+
+MAX_QUOTED: Final = 300
+"""Characters of an unreadable body that a message quotes."""
+
+
+@dataclass(frozen=True)
+class HttpReply:
+    """One finished HTTP exchange with the gateway, without its headers: those hold secrets."""
+
+    method: str
+    url: str
+    status: int
+    body: str
+    location: str | None = None
+    """Target of a redirect."""
+
+    def json_object(self, phase: Phase) -> Mapping[str, Any]:
+        """Return the body as a JSON object.
+
+        Raises:
+            InfrastructureError: HTML or anything else that is not a JSON object.
+        """
+        try:
+            value = parse_json(self.body)
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise error_for(
+                failure(
+                    "gateway",
+                    f"{self.method} {self.url} answered {self.status} with something that is not "
+                    f"a JSON object: {quote_body(self.body)}. "
+                    "Is this address a Lobu gateway? A login page or another server may answer "
+                    "here.",
+                    phase=phase,
+                )
+            )
+        return value
+
+
+def quote_body(body: str) -> str:
+    """Return the start of a body on one line, for a message."""
+    text = re.sub(r"\s+", " ", body).strip()
+    if not text:
+        return "(empty body)"
+    return text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "..."
+
+
+def error_text(body: str) -> str:
+    """Return what an error body says, from whichever of its shapes."""
+    try:
+        value = parse_json(body)
+    except ValueError:
+        return quote_body(body)
+    if not isinstance(value, dict):
+        return quote_body(body)
+    error = value.get("error")
+    candidates = [value.get("error_description"), error, value.get("message")]
+    if isinstance(error, dict):
+        candidates.insert(1, error.get("message"))
+    for candidate in candidates:
+        if isinstance(candidate, str) and candidate.strip():
+            details = value.get("details")
+            more = f" ({details})" if isinstance(details, str) and details.strip() else ""
+            return quote_body(candidate + more)
+    return quote_body(body)
+
+
+def failure_of_reply(reply: HttpReply, phase: Phase, *, agent_id: str) -> Failure:
+    """Return what a reply that is not a success means, and what to do about it."""
+    said = f"{reply.method} {reply.url} answered {reply.status}: {error_text(reply.body)}"
+    if 300 <= reply.status < 400:
+        return failure(
+            "gateway",
+            f"{said}. It redirects to {reply.location or '(nowhere)'}, and redirects are not "
+            "followed, since the token would go along. Give the final address as the gateway.",
+            phase=phase,
+            error_class="config",
+            retryable=False,
+        )
+    by_status = {400: _bad_request, 401: _unauthorised, 403: _forbidden, 404: _missing}
+    explain = by_status.get(reply.status)
+    if explain is not None:
+        return explain(reply, said, phase, agent_id)
+    if reply.status == 429:
+        return failure(
+            "rate_limit", f"{said}. Wait, or lower promptfoo's -j.", phase=phase, retryable=True
+        )
+    if reply.status >= 500:
+        return failure(
+            "gateway", f"{said}. See the gateway's log; it may be restarting.", phase=phase
+        )
+    return failure("gateway", f"{said}. Expected a success.", phase=phase, retryable=False)
+
+
+def _bad_request(reply: HttpReply, said: str, phase: Phase, agent_id: str) -> Failure:
+    del agent_id
+    advice = "Check the provider's config."
+    if phase == "create" and "claude" in reply.body and "provider" in reply.body:
+        advice = (
+            "The key 'provider' is refused: gateways accept only 'claude' there, and it selects "
+            "no model provider. Remove 'provider' from the config; the model is set at the agent."
+        )
+    return failure("config", f"{said}. {advice}", phase=phase)
+
+
+def _unauthorised(reply: HttpReply, said: str, phase: Phase, agent_id: str) -> Failure:
+    del reply, agent_id
+    return failure(
+        "auth",
+        f"{said}. The token is wrong, revoked or expired; get one with: lobu token --raw",
+        phase=phase,
+    )
+
+
+def _forbidden(reply: HttpReply, said: str, phase: Phase, agent_id: str) -> Failure:
+    if phase == "create":
+        return failure(
+            "not_found",
+            f"{said}. Either there is no agent {agent_id!r} at this gateway, or it belongs to "
+            "an organisation or person that this token does not speak for (config.org / LOBU_ORG "
+            "chooses among several). The gateway does not say which.",
+            phase=phase,
+        )
+    return _session_gone(said, phase)
+
+
+def _missing(reply: HttpReply, said: str, phase: Phase, agent_id: str) -> Failure:
+    if "Unknown organization" in reply.body or "No organization membership" in reply.body:
+        return failure("not_found", f"{said}. Check config.org / LOBU_ORG.", phase=phase)
+    if phase != "create" and "Agent not found" in reply.body:
+        return _session_gone(said, phase)
+    return failure(
+        "not_found",
+        f"{said}. Nothing answers there: check the gateway's address; the Agent API lies under "
+        "/lobu of the gateway's origin.",
+        phase=phase,
+    )
+
+
+def _session_gone(said: str, phase: Phase) -> Failure:
+    return failure(
+        "not_found",
+        f"{said}. The session is gone: deleted by someone else, or expired after 24 hours.",
+        phase=phase,
+        error_class="infrastructure",
+        retryable=True,
+    )

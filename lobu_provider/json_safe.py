@@ -1,0 +1,82 @@
+"""Make any value fit for promptfoo's JSON, visibly.
+
+promptfoo's Python bridge fails the whole row on ``NaN``, infinities and lone surrogates, and
+JavaScript rounds integers above 2**53. Each is replaced by a string that shows what stood there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+MAX_DEPTH: Final = 100
+"""Nesting kept; deeper values become a note. promptfoo itself copes with 500 levels."""
+
+_MAX_SAFE_INTEGER: Final = 2**53 - 1
+_LONE_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+
+
+def safe_text(text: str) -> str:
+    """Return ``text`` with each lone surrogate written out as ``\\udXXX``."""
+    return _LONE_SURROGATE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def json_safe(value: Any, *, depth: int = MAX_DEPTH) -> Any:
+    """Return a copy of ``value`` made of dicts with string keys, lists, strings, numbers, booleans
+    and ``None`` only, which ``json.dumps`` writes as valid JSON.
+
+    ``NaN`` and the infinities become ``"NaN"``, ``"Infinity"``, ``"-Infinity"``; integers beyond
+    2**53 - 1 become decimal strings; other types become their ``str()``.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return safe_text(value)
+    if isinstance(value, int):
+        return _safe_int(value)
+    if isinstance(value, float):
+        return _safe_float(value)
+    if depth == 0:
+        return "(nested too deep)"
+    if isinstance(value, Mapping):
+        return {
+            safe_text(str(key)): json_safe(item, depth=depth - 1) for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [json_safe(item, depth=depth - 1) for item in value]
+    return safe_text(str(value))
+
+
+def _safe_int(value: int) -> int | str:
+    if abs(value) <= _MAX_SAFE_INTEGER:
+        return int(value)
+    if value.bit_length() > 4096:  # Python refuses to print very long integers in decimal
+        return hex(value)
+    return str(value)
+
+
+def _safe_float(value: float) -> float | str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON from outside.
+
+    Raises:
+        ValueError: the text is not JSON, or nested beyond what Python can read.
+    """
+    try:
+        return json.loads(text, parse_int=_parse_int)
+    except RecursionError as exc:
+        raise ValueError("nested too deep") from exc
+
+
+def _parse_int(digits: str) -> int | str:
+    return int(digits) if len(digits) <= 1000 else digits  # int() refuses more than 4,300 digits

@@ -1,0 +1,1 @@
+"""promptfoo's vocabulary: its calls read, its responses built."""

@@ -1,0 +1,130 @@
+"""What one call of promptfoo asks for: which messages, in which thread, and what to say about it.
+
+One rule for the life of a session: a call deletes its session at the end, except when the
+conversation goes on: with a pinned ``thread``, with ``keepSession: true``, or in a test whose
+metadata has a ``conversationId``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from lobu_provider.config.settings import Settings
+from lobu_provider.conversation import SessionPlan
+from lobu_provider.errors import config_error
+from lobu_provider.promptfoo.chat_prompt import read_chat_prompt
+from lobu_provider.promptfoo.transcript import read_transcript, render_turns
+
+
+@dataclass(frozen=True)
+class CallPlan:
+    """The messages to say, in order, and the session to say them in."""
+
+    messages: tuple[str, ...]
+    session: SessionPlan
+    warnings: tuple[str, ...] = ()
+
+
+def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None) -> CallPlan:
+    """Read promptfoo's prompt and context.
+
+    Args:
+        settings: the provider's configuration.
+        prompt: the rendered prompt.
+        context: promptfoo's context, or ``None`` as some red-team strategies pass.
+
+    Raises:
+        ConfigError: nothing to say, or variables in a shape that cannot be meant.
+    """
+    context = context or {}
+    variables = _mapping(context.get("vars"))
+    test = _mapping(context.get("test"))
+    live = _live_session(variables, _mapping(test.get("vars")))
+    messages, warnings = _messages(settings, prompt, variables, live=live is not None)
+    config = settings.config
+    pinned = live or config.thread
+    return CallPlan(
+        messages=tuple(messages),
+        session=SessionPlan(
+            agent_id=settings.agent_id,
+            thread=pinned or f"promptfoo-{uuid4()}",
+            resume=pinned is not None,
+            keep=config.thread is not None
+            or config.keep_session
+            or _text(_mapping(test.get("metadata")).get("conversationId")) is not None,
+            dry_run=config.dry_run,
+            provider=config.provider,
+            model=config.model,
+        ),
+        warnings=tuple(warnings),
+    )
+
+
+def _messages(
+    settings: Settings, prompt: str, variables: Mapping[str, Any], *, live: bool
+) -> tuple[list[str], list[str]]:
+    config = settings.config
+    transcript = read_transcript(
+        variables.get("transcript"),
+        prompt,
+        string_means_prompt=config.string_transcript == "prompt",
+    )
+    if transcript is not None:
+        turns, warnings = list(transcript.turns), list(transcript.warnings)
+        if config.render_turns:
+            turns = render_turns(turns, variables)
+        if prompt.strip():
+            warnings.append("The prompt was not sent: vars.transcript takes its place.")
+        return turns, warnings
+    chat = read_chat_prompt(prompt)
+    if chat is not None:
+        return chat.new_messages, _chat_warnings(chat.history_length, chat.has_system, live=live)
+    if not prompt.strip():
+        raise config_error(
+            "The prompt is blank and vars.transcript holds no turns, so there is nothing to send. "
+            "A variable that the prompt names may be missing from the test's vars "
+            "(promptfoo renders it as an empty string without a warning)."
+        )
+    return [prompt], []
+
+
+def _chat_warnings(history_length: int, has_system: bool, *, live: bool) -> list[str]:
+    warnings = []
+    if has_system:
+        warnings.append(
+            "The system message of the chat prompt was not sent: a Lobu agent has its own "
+            "instructions, and the Agent API takes user messages only."
+        )
+    if history_length and not live:
+        warnings.append(
+            f"The chat prompt holds {history_length} earlier messages, but no session to go on in: "
+            "a fresh thread was started and the agent does not know them. With "
+            "promptfoo:simulated-user set stateful: true."
+        )
+    return warnings
+
+
+def _live_session(variables: Mapping[str, Any], test_variables: Mapping[str, Any]) -> str | None:
+    """Return the thread that the conversation is in already.
+
+    promptfoo's multi-turn strategies hand back the ``sessionId`` that we returned. The same name in
+    the test's own variables is something else: a leftover of an exported row that is run again.
+    """
+    session = _text(variables.get("sessionId"))
+    if session is not None and session != _text(test_variables.get("sessionId")):
+        return session
+    earlier = variables.get("_conversation")
+    if isinstance(earlier, list) and earlier:
+        return _text(_mapping(_mapping(earlier[-1]).get("metadata")).get("sessionId"))
+    return None
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None

@@ -1,0 +1,129 @@
+"""What the turns of a conversation look like in promptfoo's ``metadata``.
+
+People assert on these keys; the README documents each. What the gateway did not tell is absent.
+Never here: ``http``, on which promptfoo would abort a whole run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from lobu_provider.events import Event
+from lobu_provider.json_safe import safe_text
+from lobu_provider.turn import ToolCall, Turn
+
+RETRIEVAL_TOOLS: Final = frozenset({"search_memory", "lobu_search_memory"})
+"""The tools whose results carry snippets, in every gateway version."""
+
+_WIRE_KEYS: Final = frozenset({"messageId", "timestamp", "processedMessageIds", "type"})
+"""Keys of a tool event that say nothing about the call."""
+
+
+def describe_turns(turns: Sequence[Turn], retrieval_tools: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the metadata that the turns give, all of it in the order in which it happened.
+
+    Args:
+        turns: the turns of one conversation, a failed last one included.
+        retrieval_tools: names beside :data:`RETRIEVAL_TOOLS` whose snippets count as context.
+    """
+    names = RETRIEVAL_TOOLS | set(retrieval_tools)
+    snippets = list(_snippets(turns, names))
+    trace_ids = [turn.trace_id for turn in turns if turn.trace_id is not None]
+    return {
+        **({"traceId": trace_ids[-1]} if trace_ids else {}),
+        "toolCalls": [
+            _tool_call(call, number)
+            for number, turn in enumerate(turns, start=1)
+            for call in turn.tool_calls
+        ],
+        **({"retrievedContext": "\n\n".join(snippets)} if snippets else {}),
+        "retrievedSnippets": snippets,
+        "turns": [_turn(turn, number) for number, turn in enumerate(turns, start=1)],
+        "interactions": [
+            {**event.data, "type": event.name, "turn": number}
+            for number, turn in enumerate(turns, start=1)
+            for event in turn.interactions
+        ],
+        "messages": json.dumps(_messages(turns), ensure_ascii=False),
+    }
+
+
+def _tool_call(call: ToolCall, turn: int) -> dict[str, Any]:
+    told = {key: value for key, value in call.data.items() if key not in _WIRE_KEYS}
+    return {**told, "name": call.name, "turn": turn}
+
+
+def _turn(turn: Turn, number: int) -> dict[str, Any]:
+    first_text_s = turn.first_text_latency_s
+    optional = {
+        "messageId": turn.message_id,
+        "latencyMs": milliseconds(turn.latency_s),
+        "firstTextMs": milliseconds(first_text_s),
+        "traceId": turn.trace_id,
+        "streamedText": turn.streamed_text if _was_replaced(turn) else None,
+        "awaitingHumanDecision": turn.awaiting_human_decision or None,
+        "otherEvents": [_event(event) for event in turn.other_events] or None,
+        "error": turn.failure.code if turn.failure is not None else None,
+    }
+    return {
+        "turn": number,
+        "user": turn.user_text,
+        "output": turn.output,
+        "toolCallIds": [call.tool_call_id for call in turn.tool_calls if call.tool_call_id],
+        **{key: value for key, value in optional.items() if value is not None},
+    }
+
+
+def _was_replaced(turn: Turn) -> bool:
+    return turn.streamed_text.strip() != turn.output.strip()
+
+
+def _event(event: Event) -> dict[str, Any]:
+    return {"event": event.name, "data": dict(event.data)}
+
+
+def _messages(turns: Iterable[Turn]) -> list[dict[str, str]]:
+    """The conversation as role/content pairs, for the Messages tab of ``promptfoo view``."""
+    return [
+        {"role": role, "content": safe_text(content)}
+        for turn in turns
+        for role, content in (("user", turn.user_text), ("assistant", turn.output))
+    ]
+
+
+def _snippets(turns: Iterable[Turn], names: frozenset[str] | set[str]) -> Iterator[str]:
+    """Yield the text of each snippet once; the gateway's id tells which are the same."""
+    seen: set[Any] = set()
+    for call in (call for turn in turns for call in turn.tool_calls):
+        if not is_retrieval(call.name, names):
+            continue
+        for snippet in _list(_mapping(call.data.get("result_summary")).get("snippets")):
+            text, key = _mapping(snippet).get("text"), _snippet_key(_mapping(snippet))
+            if isinstance(text, str) and text.strip() and key not in seen:
+                seen.add(key)
+                yield text
+
+
+def _snippet_key(snippet: Mapping[str, Any]) -> str:
+    return json.dumps(snippet.get("id", {"text": snippet.get("text")}), default=str)
+
+
+def is_retrieval(tool_name: str, names: Iterable[str]) -> bool:
+    """Return whether a tool is one of ``names``, also as ``prefix__server__tool``."""
+    bare = tool_name.rpartition("__")[2]
+    return tool_name in names or bare in names
+
+
+def milliseconds(seconds: float | None) -> int | None:
+    """Return whole milliseconds."""
+    return None if seconds is None else round(seconds * 1000)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()

@@ -1,0 +1,47 @@
+"""Which run this is: in CI or not, and at which commit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+_COMMIT_VARIABLES: Final = (
+    "GITHUB_SHA",
+    "CI_COMMIT_SHA",
+    "BUILDKITE_COMMIT",
+    "CIRCLE_SHA1",
+    "GIT_COMMIT",
+    "BITBUCKET_COMMIT",
+)
+
+
+def run_info() -> dict[str, Any]:
+    """Return ``{"ci": bool, "commit": str}``; ``commit`` is absent when it is not known.
+
+    ``ci`` is true when the variable ``CI`` is set to anything but ``false`` or ``0``. The commit
+    comes from the CI system's variable, else from git in the working directory.
+    """
+    ci = os.environ.get("CI", "").strip().lower() not in ("", "0", "false")
+    commit = next((os.environ[name] for name in _COMMIT_VARIABLES if os.environ.get(name)), None)
+    commit = commit or _git_commit(Path.cwd())
+    return {"ci": ci} if commit is None else {"ci": ci, "commit": commit}
+
+
+@lru_cache(maxsize=8)
+def _git_commit(folder: Path) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "HEAD"],  # noqa: S607 - whichever git the user has
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=2,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None  # no git, or not in time: the commit is unknown
+    commit = done.stdout.decode("ascii", "replace").strip()
+    return commit if done.returncode == 0 and commit else None

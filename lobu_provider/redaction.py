@@ -1,0 +1,77 @@
+"""Keep secrets out of everything that leaves a call.
+
+Two kinds of knowledge: the secrets of this call by value (token, session tokens, header values),
+and what a secret looks like (personal access tokens, session tokens, bearer headers, credentials
+in a URL). Values are replaced everywhere; shapes only in our own texts, so that an agent's answer
+is never altered by a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+MASK: Final = "***"
+
+MIN_SECRET_LENGTH: Final = 6
+"""Shorter values are not searched for: replacing ``abc`` everywhere would wreck the answer.
+It is above ``len(MASK)``, so that each replacement shortens the text and the loop ends."""
+
+_SHAPES: Final = (
+    # A personal access token of the gateway; its own check ignores case too.
+    (re.compile(r"\bowl_pat_[A-Za-z0-9._~+/=-]+", re.IGNORECASE), MASK),
+    # A session token: three hexadecimal blobs, from the create reply.
+    (re.compile(r"\b[0-9a-f]{16,}:[0-9a-f]{16,}:[0-9a-f]{16,}\b", re.IGNORECASE), MASK),
+    (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=:-]{6,}"), rf"\1 {MASK}"),
+    (re.compile(r"(?i)(\w+://)[^\s/@]+@"), rf"\1{MASK}@"),
+    (
+        re.compile(r"(?i)([?&](?:token|access_token|api_key|key|secret|password)=)[^&\s#]+"),
+        rf"\1{MASK}",
+    ),
+)
+
+
+class Redactor:
+    """Replaces known secrets, and in our own texts whatever looks like one. Pure and idempotent.
+
+    Args:
+        secrets: values to hide; ``None``, blanks and values under 6 characters are ignored.
+    """
+
+    def __init__(self, secrets: Iterable[str | None] = ()) -> None:
+        known = {s.strip() for s in secrets if s is not None}
+        # Longest first: a secret that contains another must go as a whole.
+        self._secrets = tuple(
+            sorted((s for s in known if len(s) >= MIN_SECRET_LENGTH), key=len, reverse=True)
+        )
+
+    def values(self, text: str) -> str:
+        """Return ``text`` without the known secrets."""
+        changed = True
+        while changed:  # a replacement can put the two halves of a secret side by side
+            changed = False
+            for secret in self._secrets:
+                if secret in text:
+                    text = text.replace(secret, MASK)
+                    changed = True
+        return text
+
+    def text(self, text: str) -> str:
+        """Return ``text`` without known secrets and without anything shaped like one."""
+        text = self.values(text)
+        for shape, replacement in _SHAPES:
+            text = shape.sub(replacement, text)
+        return self.values(text)
+
+    def json(self, value: Any) -> Any:
+        """Return a copy of a JSON value with the known secrets replaced in strings and keys."""
+        if not self._secrets:
+            return value
+        if isinstance(value, str):
+            return self.values(value)
+        if isinstance(value, dict):
+            return {self.json(key): self.json(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.json(item) for item in value]
+        return value

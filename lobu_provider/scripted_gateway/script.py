@@ -1,0 +1,200 @@
+"""The script format, version 1: what a scripted gateway answers to which message."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
+
+from lobu_provider.errors import ConfigError, config_error
+from lobu_provider.scripted_gateway.frames import Framing
+from lobu_provider.scripted_gateway.steps import ScriptModel, Step
+
+Flavour = Literal["u11", "f11", "n"]
+"""Which gateway versions' wording: stock 11, the patched 11 that many run, 20.1 and later."""
+
+PACKAGED: Final = "demo"
+_SHOWN_ERRORS: Final = 5
+
+
+class Fault(ScriptModel):
+    """An HTTP answer other than the normal one."""
+
+    status: int = Field(default=500, ge=200, le=599)
+    body: Any = None
+    """An object or list is sent as JSON, a string as text (HTML if it starts with ``<``)."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    delay_ms: int = Field(default=0, ge=0)
+    """Milliseconds before the answer."""
+    reset: bool = False
+    """Break the connection instead of answering."""
+    times: int | None = Field(default=None, ge=1)
+    """Only for the first so many requests; default: for all."""
+
+
+class MessageFault(Fault):
+    """An HTTP answer to a message other than the normal one."""
+
+    accepted: bool = False
+    """``true``: the message is queued and its steps run although the caller sees a fault."""
+
+
+class Match(ScriptModel):
+    """What the message must look like; exactly one of the three conditions."""
+
+    equals: str | None = None
+    """The whole message, spaces at both ends ignored."""
+    contains: str | None = None
+    regex: str | None = None
+    """Python regular expression, searched anywhere in the message."""
+    ignore_case: bool = True
+
+    @field_validator("regex")
+    @classmethod
+    def _compiles(cls, value: str | None) -> str | None:
+        try:
+            re.compile(value or "")
+        except re.error as error:
+            raise ValueError(f"expected a regular expression: {error}") from error
+        return value
+
+    @model_validator(mode="after")
+    def _one_condition(self) -> Match:
+        if sum(x is not None for x in (self.equals, self.contains, self.regex)) != 1:
+            raise ValueError("expected exactly one of equals, contains, regex")
+        return self
+
+
+def _string_means_contains(value: Any) -> Any:
+    return {"contains": value} if isinstance(value, str) else value
+
+
+class ReplyEntry(ScriptModel):
+    """When a message matches every condition given, these steps are its turn."""
+
+    match: Annotated[Match | None, BeforeValidator(_string_means_contains)] = None
+    """A string means ``{"contains": ...}``; left out, every message matches."""
+    turn: int | None = Field(default=None, ge=1)
+    """Which message of the conversation, from 1. Deleting the session does not restart it."""
+    agent: str | None = None
+    """The session's agent id."""
+    once: bool = False
+    """Answers one message only; later ones go to the next entry that matches."""
+    steps: list[Step] = Field(default_factory=list)
+    http: MessageFault | None = None
+    """Answer the POST with this instead of queueing the message."""
+    message_id: str | None = None
+    """The id of the turn, in the POST's answer and in every event, instead of the caller's."""
+    complete_as: str | None = None
+    """As when messages are merged: every event carries this id, the POST's answer the caller's,
+    and ``complete`` lists both in ``processedMessageIds``."""
+
+
+class Script(ScriptModel):
+    """A whole script; see the fields for defaults."""
+
+    version: Literal[1]
+    flavour: Flavour = "f11"
+    agents: list[str] | None = None
+    """Agent ids that exist; left out, every id does."""
+    token: str | None = None
+    """The only accepted bearer token beside session tokens; left out, any is accepted."""
+    traceparent: bool | None = None
+    """Whether a message's answer has a ``traceparent``; default: flavour ``n`` only."""
+    create: Fault | None = None
+    """Answer "create session" with this."""
+    events: Fault | None = None
+    """Answer "open the event stream" with this."""
+    delete: Fault | None = None
+    """Answer "delete session" with this; the session is not deleted."""
+    framing: Framing = "lf"
+    """How lines end on the event stream."""
+    chunk_bytes: int | None = Field(default=None, ge=1)
+    """Cut what is written to a stream into chunks of this many bytes, also inside characters."""
+    ping_ms: int = Field(default=30_000, ge=0)
+    """Milliseconds between ``ping`` events of one stream; 0: none."""
+    status_ms: int = Field(default=20_000, ge=0)
+    """Milliseconds between ``status`` events of a running turn; 0: none."""
+    replies: list[ReplyEntry]
+    """Tried in order; the first that matches answers."""
+
+
+def load_script(ref: str, base_dir: Path | None = None) -> Script:
+    """Return the script named ``ref``: ``demo`` or the path of a JSON file.
+
+    A relative path is looked up in ``base_dir``, then in the working directory.
+
+    Raises:
+        ConfigError: there is no such file, it is not JSON, or a field is wrong.
+    """
+    if ref == PACKAGED:
+        source = "demo.json"
+        folder = resources.files("lobu_provider.scripted_gateway") / "scripts"
+        text = (folder / source).read_text("utf-8")
+    else:
+        path = _find(ref, base_dir)
+        source = str(path)
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise config_error(f"Script {source} cannot be read: {error}") from error
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise config_error(f"Script {source} is not JSON: {error}") from error
+    return parse_script(data, source)
+
+
+def parse_script(data: Any, source: str = "<script>") -> Script:
+    """Check ``data``, the decoded JSON of a script; ``source`` names it in errors.
+
+    Raises:
+        ConfigError: a field is missing, unknown or has a wrong value.
+    """
+    try:
+        return Script.model_validate(data)
+    except ValidationError as error:
+        raise _explained(error, source) from error
+
+
+def _find(ref: str, base_dir: Path | None) -> Path:
+    given = Path(ref).expanduser()
+    tried = [base_dir / given, Path.cwd() / given] if base_dir else [Path.cwd() / given]
+    found = next((path for path in tried if path.is_file()), None)
+    if found is None:
+        places = " or ".join(dict.fromkeys(str(path) for path in tried))
+        raise config_error(
+            f"Script {ref!r} not found: expected {PACKAGED!r} or a JSON file at {places}"
+        )
+    return found
+
+
+def _explained(error: ValidationError, source: str) -> ConfigError:
+    lines = []
+    for item in error.errors(include_url=False, include_context=False)[:_SHOWN_ERRORS]:
+        expected = item["msg"].removeprefix("Value error, ")
+        got = "" if item["type"] == "missing" else f", got {_shown(item['input'])}"
+        lines.append(f"  {_json_path(item['loc'])}: {expected}{got}")
+    hidden = error.error_count() - len(lines)
+    if hidden > 0:
+        lines.append(f"  and {hidden} more")
+    return config_error(f"Script {source} is not valid:\n" + "\n".join(lines))
+
+
+def _json_path(loc: tuple[int | str, ...]) -> str:
+    path = ""
+    for part in loc:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif not part.startswith("<"):
+            path += f".{part}" if path else part
+    return path or "the document"
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= 80 else text[:77] + "..."

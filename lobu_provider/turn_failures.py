@@ -1,0 +1,114 @@
+"""Tell why a turn failed, from the words a gateway uses.
+
+Newer gateways (20.x) send an ``errorCode``; version 11 sends a sentence only, and one of its
+failures, wrong provider credentials, looks like a successful answer.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from lobu_provider.errors import ErrorClass, Failure, failure
+
+
+class _Kind(NamedTuple):
+    code: str
+    error_class: ErrorClass | None = None
+    retryable: bool | None = None
+    advice: str = ""
+
+
+_CAPACITY_ADVICE: Final = (
+    "A gateway runs one worker per conversation and has a fixed number of them; "
+    "lower promptfoo's -j, or restart the gateway to free workers."
+)
+_PROVIDER_ADVICE: Final = "Check the model provider that the agent uses at the gateway."
+
+_BY_ERROR_CODE: Final[dict[str, _Kind]] = {
+    "PROVIDER_QUOTA_EXHAUSTED": _Kind("rate_limit"),
+    "PROVIDER_AUTH": _Kind("provider", advice=_PROVIDER_ADVICE),
+    "PROVIDER_UNKNOWN_MODEL": _Kind("provider", advice="Check the model's name."),
+    "PROVIDER_BASE_URL_UNRESOLVED": _Kind("provider", advice=_PROVIDER_ADVICE),
+    "NO_MODEL_CONFIGURED": _Kind("provider", advice=_PROVIDER_ADVICE),
+    "PROVIDER_TOOL_CALL_FAILED": _Kind("provider", retryable=True),
+    "WORKER_UNRESPONSIVE": _Kind("worker"),
+    "WORKER_DIED": _Kind("worker"),
+    "WORKER_STARTUP_FAILED": _Kind("worker", advice=_CAPACITY_ADVICE),
+    "SESSION_TIMEOUT": _Kind("timeout"),
+}
+
+_BY_SENTENCE: Final[tuple[tuple[re.Pattern[str], _Kind], ...]] = tuple(
+    (re.compile(pattern, re.IGNORECASE), kind)
+    for pattern, kind in (
+        (r"^Worker startup failed", _Kind("worker", advice=_CAPACITY_ADVICE)),
+        (r"stopped (responding|unexpectedly) before it could reply", _Kind("worker")),
+        (r"^SESSION_TIMEOUT$", _Kind("timeout")),
+        (r"^agent turn cancelled", _Kind("worker", retryable=False)),
+        (r"^Message (rejected|blocked by guardrail)", _Kind("guardrail")),
+        (r"^task_completion_empty", _Kind("empty")),
+        (r"^task_completion_", _Kind("guardrail")),
+        (r"^No model configured", _Kind("provider", advice=_PROVIDER_ADVICE)),
+        (r"an admin needs to connect", _Kind("provider", advice=_PROVIDER_ADVICE)),
+        (r"^429\b|\brate.?limit|\bquota\b|too many requests", _Kind("rate_limit")),
+        (r"^(401|403)\b|invalid.{0,20}(api key|credentials)", _Kind("provider")),
+        (r"^5\d\d\b|overloaded|socket connection was closed", _Kind("provider", retryable=True)),
+        (r"^4\d\d\b|returned an error:", _Kind("provider")),
+    )
+)
+
+# An error that nobody has classified is laid at the agent's door, so that people who set
+# infrastructure failures aside still see it.
+_UNKNOWN: Final = _Kind("worker", "agent", retryable=False)
+
+_FAILED_ANSWERS: Final[tuple[tuple[str, _Kind], ...]] = (
+    (
+        "Your AI provider credentials are invalid or expired",
+        _Kind("provider", advice=_PROVIDER_ADVICE),
+    ),
+    ("❌ Session failed", _UNKNOWN),
+    ("💥 Worker crashed", _Kind("worker")),
+    ("Message blocked by guardrail", _Kind("guardrail")),
+)
+"""Texts that a gateway sends as the answer of a turn that it calls successful."""
+
+
+def failure_of_error(text: str, error_code: str | None) -> Failure:
+    """Classify an ``error`` event by its code, else by its sentence."""
+    kind = _BY_ERROR_CODE.get(error_code or "") or _by_sentence(text)
+    said = text or error_code or "(no text)"
+    coded = f" ({error_code})" if error_code and error_code not in said else ""
+    return _failure(kind, f"The gateway ended the turn with an error{coded}: {said}")
+
+
+def failure_of_answer(text: str) -> Failure | None:
+    """Return the failure that a "successful" answer really is; ``None`` for an honest answer.
+
+    Only a text that begins with one of the gateway's own sentences counts; an answer that merely
+    mentions such words is an answer.
+    """
+    stripped = text.lstrip()
+    for beginning, kind in _FAILED_ANSWERS:
+        if stripped.startswith(beginning):
+            said = stripped.splitlines()[0]
+            if beginning.startswith("❌"):
+                kind = _by_sentence(said.partition(":")[2].strip())
+            return _failure(kind, f"The gateway sent its own failure text as the answer: {said}")
+    return None
+
+
+def _by_sentence(text: str) -> _Kind:
+    for pattern, kind in _BY_SENTENCE:
+        if pattern.search(text):
+            return kind
+    return _UNKNOWN
+
+
+def _failure(kind: _Kind, message: str) -> Failure:
+    return failure(
+        kind.code,
+        f"{message} {kind.advice}".rstrip(),
+        phase="turn",
+        error_class=kind.error_class,
+        retryable=kind.retryable,
+    )
