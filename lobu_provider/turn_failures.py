@@ -41,6 +41,7 @@ _BY_ERROR_CODE: Final[dict[str, _Kind]] = {
 _BY_SENTENCE: Final[tuple[tuple[re.Pattern[str], _Kind], ...]] = tuple(
     (re.compile(pattern, re.IGNORECASE), kind)
     for pattern, kind in (
+        (r"^No script entry matches", _Kind("config")),  # the embedded gateway's own words
         (r"^Worker startup failed", _Kind("worker", advice=_CAPACITY_ADVICE)),
         (r"stopped (responding|unexpectedly) before it could reply", _Kind("worker")),
         (r"^SESSION_TIMEOUT$", _Kind("timeout")),
