@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from lobu_provider.config.model import known_keys
+from lobu_provider.config.model import BESIDE_CONFIG, known_keys
 from lobu_provider.errors import ConfigError, config_error
 
 _SECRET_KEYS: Final = frozenset({"token", "headers", "tokenCommand"})
@@ -21,6 +21,8 @@ def unknown_key(key: Any) -> ConfigError:
     near = get_close_matches(str(key).lower(), [k.lower() for k in known_keys()], n=1, cutoff=0.6)
     by_lower = {k.lower(): k for k in known_keys()}
     hint = f"Did you mean {by_lower[near[0]]!r}? " if near else ""
+    if key in BESIDE_CONFIG:
+        hint = "promptfoo reads it beside 'config', at the provider itself. "
     return config_error(
         f"config.{key} is not a key of this provider. {hint}Known keys: {', '.join(known_keys())}."
     )

@@ -117,9 +117,25 @@ class ProviderConfig(BaseModel):
 
 
 PROMPTFOO_KEYS: Final = frozenset(
-    {"basePath", "workers", "timeout", "pythonExecutable", "maxRetries", "cache", "delay"}
+    {
+        "basePath",
+        "functions",
+        "inputs",
+        "linkedTargetId",
+        "maxRetries",
+        "pythonExecutable",
+        "sessionParser",
+        "sessionSource",
+        "stateful",
+        "timeout",
+        "tools",
+        "workers",
+    }
 )
 """Keys that promptfoo itself reads from or adds to a provider's config; ours to ignore."""
+
+BESIDE_CONFIG: Final = frozenset({"delay", "env", "id", "label", "prompts", "transform"})
+"""Keys that promptfoo reads beside ``config``; inside it nobody would."""
 
 
 def known_keys() -> list[str]:

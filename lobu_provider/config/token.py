@@ -110,13 +110,17 @@ def _from_env(settings: Settings, name: str) -> str:
 
 
 def _from_file(base_dir: Path, name: str) -> str:
-    path = base_dir / Path(name).expanduser()
     try:
+        path = base_dir / Path(name).expanduser()
         raw = path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as exc:
+    except (OSError, ValueError, RuntimeError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else "not a text file"
-        raise config_error(f"config.tokenFile: cannot read {str(path)!r}: {reason}.") from None
-    return check_token(raw, f"The file {str(path)!r} (config.tokenFile)")
+        # Not the value: promptfoo puts a file's content in the place of "file://token.txt".
+        raise config_error(
+            f"config.tokenFile: no token can be read from there: {reason}. Expected the path of a "
+            f"text file, relative to {str(base_dir.resolve())!r}, without 'file://' in front."
+        ) from None
+    return check_token(raw, f"The file {path.name!r} (config.tokenFile)")
 
 
 def _from_command(settings: Settings, command: str | list[str], limit_s: float) -> str:

@@ -42,7 +42,7 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
     context = context or {}
     variables = _mapping(context.get("vars"))
     test = _mapping(context.get("test"))
-    live = _live_session(variables, _mapping(test.get("vars")))
+    live = _live_session(context)
     messages, warnings = _messages(settings, prompt, variables, live=live is not None)
     config = settings.config
     pinned = live or config.thread
@@ -100,25 +100,34 @@ def _chat_warnings(history_length: int, has_system: bool, *, live: bool) -> list
         )
     if history_length and not live:
         warnings.append(
-            f"The chat prompt holds {history_length} earlier messages, but no session to go on in: "
-            "a fresh thread was started and the agent does not know them. With "
-            "promptfoo:simulated-user set stateful: true."
+            f"The chat prompt holds {history_length} earlier messages, but there is no session to "
+            "go on in: a fresh thread was started, and the agent does not know them."
         )
     return warnings
 
 
-def _live_session(variables: Mapping[str, Any], test_variables: Mapping[str, Any]) -> str | None:
+def _live_session(context: Mapping[str, Any]) -> str | None:
     """Return the thread that the conversation is in already.
 
     promptfoo's multi-turn strategies hand back the ``sessionId`` that we returned. The same name in
     the test's own variables is something else: a leftover of an exported row that is run again.
     """
+    variables = _mapping(context.get("vars"))
     session = _text(variables.get("sessionId"))
+    test_variables = _mapping(_mapping(context.get("test")).get("vars"))
     if session is not None and session != _text(test_variables.get("sessionId")):
         return session
-    earlier = variables.get("_conversation")
-    if isinstance(earlier, list) and earlier:
-        return _text(_mapping(_mapping(earlier[-1]).get("metadata")).get("sessionId"))
+    return _earlier_session(variables.get("_conversation"), context.get("repeatIndex"))
+
+
+def _earlier_session(conversation: Any, repeat_index: Any) -> str | None:
+    """Return the thread of the conversation's last call; repeats share promptfoo's list of them."""
+    calls = conversation if isinstance(conversation, list) else []
+    for call in reversed(calls):
+        metadata = _mapping(_mapping(call).get("metadata"))
+        repeat = _mapping(metadata.get("run")).get("repeatIndex", repeat_index)
+        if repeat == repeat_index:
+            return _text(metadata.get("sessionId"))
     return None
 
 

@@ -102,7 +102,7 @@ class LobuProvider:
         record.retrieval_tools = settings.config.retrieval_tools
         record.secrets += [settings.config.token, *settings.headers.values()]
         record.warnings += settings.warnings
-        record.run = await anyio.to_thread.run_sync(run_info)
+        record.run = await anyio.to_thread.run_sync(run_info, context)
         plan = plan_call(settings, prompt, context)
         record.warnings += plan.warnings
         timeout_s = self._timeout_s(settings, record)

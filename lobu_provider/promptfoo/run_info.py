@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -18,8 +19,8 @@ _COMMIT_VARIABLES: Final = (
 )
 
 
-def run_info() -> dict[str, Any]:
-    """Return ``{"ci": bool, "commit": str}``; ``commit`` is absent when it is not known.
+def run_info(context: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return ``{"ci": bool, "commit": str, "repeatIndex": int}``; unknown ones are absent.
 
     ``ci`` is true when the variable ``CI`` is set to anything but ``false`` or ``0``. The commit
     comes from the CI system's variable, else from git in the working directory.
@@ -27,7 +28,8 @@ def run_info() -> dict[str, Any]:
     ci = os.environ.get("CI", "").strip().lower() not in ("", "0", "false")
     commit = next((os.environ[name] for name in _COMMIT_VARIABLES if os.environ.get(name)), None)
     commit = commit or _git_commit(Path.cwd())
-    return {"ci": ci} if commit is None else {"ci": ci, "commit": commit}
+    optional = {"commit": commit, "repeatIndex": (context or {}).get("repeatIndex")}
+    return {"ci": ci, **{key: value for key, value in optional.items() if value is not None}}
 
 
 @lru_cache(maxsize=8)

@@ -85,7 +85,9 @@ def _text_of(item: Any, index: int) -> str:
             raise _not_text(
                 item, index, f"The gateway takes user messages only, not role {role!r}."
             )
-    raise _not_text(item, index, "Put numbers, dates and words like yes or null in quotes.")
+    if item == {}:
+        raise _not_text(item, index, "An unquoted date arrives like this; put it in quotes.")
+    raise _not_text(item, index, "Put numbers and words like null or true in quotes.")
 
 
 def _not_text(item: Any, index: int, advice: str) -> ConfigError:

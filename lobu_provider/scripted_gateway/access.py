@@ -14,10 +14,12 @@ class Access:
 
     ``token`` is the only one accepted beside the tokens of sessions; ``None`` accepts any.
     A session's token is bound to its agent and is good for every session of that agent.
+    ``orgs`` are the slugs accepted in ``x-lobu-org``; ``None`` accepts any.
     """
 
-    def __init__(self, token: str | None) -> None:
+    def __init__(self, token: str | None, orgs: list[str] | None = None) -> None:
         self._token = token
+        self._orgs = orgs
         self._agents: dict[str, str] = {}
 
     def issue(self, agent: str) -> str:
@@ -27,14 +29,21 @@ class Access:
         return token
 
     def refusal(self, request: Request) -> Reply | None:
-        """Return the 401 for a missing or unknown token, ``None`` for a good one."""
+        """Return the 401 for a bad token or the 404 for a bad organization, or ``None``."""
         token = request.bearer
         if token is None:
             return replies.UNAUTHORIZED
-        if self._token in (None, token) or token in self._agents:
+        if token in self._agents:
             return None
+        if self._token in (None, token):
+            return self._unknown_org(request.headers.get("x-lobu-org", "").strip())
         is_pat = token.lower().startswith("owl_pat_")
         return replies.BAD_PAT if is_pat else replies.UNAUTHORIZED
+
+    def _unknown_org(self, slug: str) -> Reply | None:
+        if not slug or self._orgs is None or slug in self._orgs:
+            return None
+        return replies.json_reply(404, {"error": f'Unknown organization "{slug}"'})
 
     def allows(self, request: Request, agent: str) -> bool:
         """Whether an accepted token may act on ``agent``."""

@@ -49,6 +49,8 @@ class EndOfStream:
     """Every stream open at that moment ends; ``clean`` is a normal end of the body."""
 
     clean: bool
+    forgets: bool = False
+    """The backlog is lost too, as when a gateway restarts."""
 
 
 Frame = Event | RawBytes | EndOfStream

@@ -41,7 +41,7 @@ class ScriptedGateway:
         self.requests: list[Request] = []
         self._clock = clock
         self._epoch_ms = int(time.time() * 1000) - int(clock() * 1000)
-        self._access = Access(script.token)
+        self._access = Access(script.token, script.orgs)
         self._store = SessionStore(script.flavour, clock, self._now_ms)
         self._turns = Turns(script, clock, self._now_ms)
         self._faulted: Counter[str] = Counter()
@@ -182,6 +182,7 @@ class ScriptedGateway:
             chunk_bytes=script.chunk_bytes,
             ping_ms=script.ping_ms,
             opened_ms=self._now_ms(),
+            connected_late=script.connected_late,
             after_id=request.last_event_id if script.flavour == "n" else None,
         )
         return Stream(stream)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -103,6 +102,8 @@ class Script(ScriptModel):
     """Agent ids that exist; left out, every id does."""
     token: str | None = None
     """The only accepted bearer token beside session tokens; left out, any is accepted."""
+    orgs: list[str] | None = None
+    """The slugs accepted in ``x-lobu-org``; left out, any is. Session tokens ignore the header."""
     traceparent: bool | None = None
     """Whether a message's answer has a ``traceparent``; default: flavour ``n`` only."""
     create: Fault | None = None
@@ -115,6 +116,8 @@ class Script(ScriptModel):
     """How lines end on the event stream."""
     chunk_bytes: int | None = Field(default=None, ge=1)
     """Cut what is written to a stream into chunks of this many bytes, also inside characters."""
+    connected_late: bool = False
+    """Write the backlog before ``connected``, as a busy 11.x gateway may do."""
     ping_ms: int = Field(default=30_000, ge=0)
     """Milliseconds between ``ping`` events of one stream; 0: none."""
     status_ms: int = Field(default=20_000, ge=0)
@@ -133,8 +136,7 @@ def load_script(ref: str, base_dir: Path | None = None) -> Script:
     """
     if ref == PACKAGED:
         source = "demo.json"
-        folder = resources.files("lobu_provider.scripted_gateway") / "scripts"
-        text = (folder / source).read_text("utf-8")
+        text = (Path(__file__).parent / "scripts" / source).read_text("utf-8")
     else:
         path = _find(ref, base_dir)
         source = str(path)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from lobu_provider.scripted_gateway.frames import EndOfStream, Event, Frame
+from lobu_provider.scripted_gateway.frames import EndOfStream, Event, Frame, RawBytes
 from lobu_provider.scripted_gateway.script import Flavour
 from lobu_provider.scripted_gateway.streams import EventStream
 from lobu_provider.scripted_gateway.timeline import TimedFrame
@@ -123,7 +123,7 @@ class Session:
         frame = item.frame
         if isinstance(frame, Event) and frame.needs_stream and not self.streams:
             self._held.append(item)
-        elif isinstance(frame, Event) or self.streams:
+        elif not isinstance(frame, RawBytes) or self.streams:
             self._publish(frame, min(item.due, now))
 
     def _expire(self, now: float) -> None:
@@ -145,6 +145,8 @@ class Session:
             # They count as gone at once: a terminal event due now waits for the next stream.
             self.wake()
             self.streams.clear()
+            if frame.forgets:
+                self._forgotten = len(self.history)
 
 
 def _is_chatty(item: Published) -> bool:

@@ -149,12 +149,16 @@ class EofStep(ScriptModel):
     """The open streams end cleanly."""
 
     eof: Literal[True]
+    forget: bool = False
+    """Lose the backlog as well, as a gateway that restarts does."""
 
 
 class ResetStep(ScriptModel):
     """The open streams break off."""
 
     reset: Literal[True]
+    forget: bool = False
+    """Lose the backlog as well, as a gateway that restarts does."""
 
 
 STEP_KEYS: Final = (

@@ -40,6 +40,7 @@ class EventStream(AsyncIterator[bytes]):
         chunk_bytes: int | None,
         ping_ms: int,
         opened_ms: int,
+        connected_late: bool = False,
         after_id: int | None = None,
     ) -> None:
         self._session = session
@@ -53,10 +54,14 @@ class EventStream(AsyncIterator[bytes]):
         self._ended: EndOfStream | None = None
         self._woken: anyio.Event | None = None
         session.settle()
-        self._write(self._named("connected", {"agentId": session.agent, "timestamp": opened_ms}))
+        connected = self._named("connected", {"agentId": session.agent, "timestamp": opened_ms})
+        if not connected_late:
+            self._write(connected)
         for item in session.backlog():
             if after_id is None or item.event_id > after_id:
                 self._write_published(item)
+        if connected_late:
+            self._write(connected)
         self._cursor = len(session.history)
         session.streams.append(self)
         # What waited for a stream is live, and older than any message that follows.

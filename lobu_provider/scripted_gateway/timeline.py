@@ -109,7 +109,7 @@ class _Turn:
         elif isinstance(step, RawStep):
             self.put(RawBytes(step.raw.encode()))
         else:
-            self.put(EndOfStream(clean=isinstance(step, EofStep)))
+            self.put(EndOfStream(isinstance(step, EofStep), step.forget))
 
     def complete(self, changes: dict[str, Any]) -> None:
         """Append the end of a good turn."""

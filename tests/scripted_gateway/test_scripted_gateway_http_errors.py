@@ -63,6 +63,18 @@ async def test_a_wrong_token_is_refused_in_the_shape_of_its_kind(connect: Connec
         assert other.json() == none.json() == UNAUTHORIZED
 
 
+async def test_an_unknown_organization_is_not_found(connect: Connect) -> None:
+    async with connect({**SCRIPT, "orgs": ["acme"]}) as caller:
+        caller.http.headers["x-lobu-org"] = "acne"
+        refused = await caller.create()
+        assert (refused.status_code, refused.json()) == (
+            404,
+            {"error": 'Unknown organization "acne"'},
+        )
+        caller.http.headers["x-lobu-org"] = "acme"
+        assert (await caller.create()).status_code == 201
+
+
 async def test_a_session_token_serves_every_session_of_its_agent_and_no_other(
     connect: Connect,
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx
 import pytest
 
 from lobu_provider.scripted_gateway.frames import Event, encode_event
@@ -283,6 +284,30 @@ async def test_a_turn_that_never_ends_ends_the_next_message_all_the_same(
             events = await reader.until("complete")
         assert events[-1].data["finalText"] == "fine"
         assert [e.name for e in events].count("ephemeral") == 1
+
+
+async def test_a_restart_loses_the_backlog_and_the_turn_ends_with_an_error_later(
+    connect_in_process: Connect,
+) -> None:
+    steps = [{"text": "half"}, {"reset": True, "forget": True}, {"error": "stopped responding"}]
+    async with connect_in_process(script(*steps)) as caller:
+        await caller.create()
+        async with caller.events() as reader:
+            await caller.say("x")
+            with pytest.raises(httpx.RemoteProtocolError):
+                await reader.rest()
+        async with caller.events() as reader:
+            names = [event.name for event in await reader.until("complete")]
+        assert names == ["connected", "error", "agent-error", "complete"]
+
+
+async def test_the_backlog_can_come_before_connected(connect_in_process: Connect) -> None:
+    async with connect_in_process(script({"text": "y"}, connected_late=True)) as caller:
+        await caller.create()
+        await caller.turn("x")
+        async with caller.events() as reader:
+            names = [event.name for event in await reader.until("connected")]
+        assert names == ["output", "complete", "connected"]
 
 
 def test_frames_are_written_as_a_gateway_writes_them() -> None:
