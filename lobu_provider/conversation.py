@@ -7,7 +7,7 @@ turn runs into is a value (``turn.failure``), with everything that had arrived k
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
@@ -64,8 +64,12 @@ class Conversation:
         self._stream = stream
         self._deadline = deadline
 
-    async def say(self, text: str) -> Turn:
+    async def say(self, text: str, on_event: Callable[[Event], None] | None = None) -> Turn:
         """Send one user message and wait for the end of its turn.
+
+        Args:
+            text: the message.
+            on_event: called with each event of this turn as it arrives.
 
         Returns:
             The turn. When it failed, ``turn.failure`` says why and the turn holds what had
@@ -74,7 +78,7 @@ class Conversation:
         exchange = _Exchange(text, number=len(self.turns) + 1, started_s=anyio.current_time())
         with anyio.CancelScope(deadline=self._deadline) as limit:
             try:
-                await self._exchange(exchange)
+                await self._exchange(exchange, on_event)
             except LobuError as exc:
                 exchange.stopped = exc.failure
             except anyio.get_cancelled_exc_class():
@@ -90,7 +94,9 @@ class Conversation:
         self.turns.append(turn)
         return turn
 
-    async def _exchange(self, exchange: _Exchange) -> None:
+    async def _exchange(
+        self, exchange: _Exchange, on_event: Callable[[Event], None] | None
+    ) -> None:
         self._stream.discard_waiting()
         exchange.sent = await self._client.send_message(
             self.session, exchange.text, message_id=exchange.message_id
@@ -103,6 +109,8 @@ class Conversation:
                 exchange.events.append(event)
                 if not exchange.owns(event, self._stream.connected_ms):
                     continue
+                if on_event is not None:
+                    on_event(event)
                 if isinstance(event, Complete):
                     return
                 if isinstance(event, (TurnError, Ephemeral)):

@@ -37,6 +37,18 @@ async def test_a_bad_create_body_gets_an_error_that_is_an_object(
         assert (issue["path"], issue["message"]) == (list(fields), message)
 
 
+async def test_n_answers_bad_bodies_with_flat_strings(connect: Connect) -> None:
+    async with connect({**SCRIPT, "flavour": "n"}) as caller:
+        wrong = await caller.create(provider="openai")
+        nobody = await caller.http.post(API, json={})
+        await caller.create()
+        empty = await caller.say("")
+        approve = await caller.http.post(f"{API}/approve", json={})
+        assert wrong.json()["error"] == "/provider Expected 'claude'"
+        assert (nobody.status_code, empty.status_code, approve.status_code) == (400, 400, 404)
+        assert empty.json()["error"] == "content or files required"
+
+
 async def test_an_unknown_agent_is_forbidden_and_a_default_agent_is_assumed(
     connect: Connect,
 ) -> None:

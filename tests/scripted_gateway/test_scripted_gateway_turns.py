@@ -289,7 +289,11 @@ async def test_a_turn_that_never_ends_ends_the_next_message_all_the_same(
 async def test_a_restart_loses_the_backlog_and_the_turn_ends_with_an_error_later(
     connect_in_process: Connect,
 ) -> None:
-    steps = [{"text": "half"}, {"reset": True, "forget": True}, {"error": "stopped responding"}]
+    steps: list[dict[str, Any]] = [
+        {"text": "half"},
+        {"reset": True, "forget": True},
+        {"error": "stopped responding"},
+    ]
     async with connect_in_process(script(*steps)) as caller:
         await caller.create()
         async with caller.events() as reader:

@@ -1,0 +1,4 @@
+"""The command line, ``lobu-provider``: one file per command, named as the command.
+
+The only package that imports click. stdout is for data, stderr for people.
+"""

@@ -1,0 +1,110 @@
+"""Print one turn as it happens: the answer to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from typing import Any, Final
+
+import click
+
+from lobu_provider.cli.common import say
+from lobu_provider.events import Card, Ephemeral, Event, Output, ToolUse
+from lobu_provider.json_safe import json_safe, safe_text
+from lobu_provider.redaction import MIN_SECRET_LENGTH, Redactor
+from lobu_provider.turn import Turn
+
+_MAX_SHOWN: Final = 500
+"""Characters of a tool's input or result, or of a card; ``--json`` has the whole."""
+
+_CARD_WIRE_KEYS: Final = frozenset(
+    {"type", "messageId", "timestamp", "originMessageId", "turnMessageId", "processedMessageIds"}
+)
+
+
+class AnswerPrinter:
+    """Prints one turn.
+
+    Args:
+        secrets: of the call; none is printed, also when it arrives in pieces.
+    """
+
+    def __init__(self, secrets: Iterable[str | None]) -> None:
+        self._secrets = [s for s in secrets if s is not None and len(s) >= MIN_SECRET_LENGTH]
+        self._redactor = Redactor(self._secrets)
+        self._streamed = ""
+        self._held = ""
+        self._line_is_open = False
+
+    def on_event(self, event: Event) -> None:
+        """Print what one event tells."""
+        if isinstance(event, Output):
+            self._streamed += event.content
+            self._held = self._redactor.values(self._held + event.content)
+            ready = len(self._held) - self._begun_length(self._held)
+            self._print(self._held[:ready])
+            self._held = self._held[ready:]
+        elif isinstance(event, ToolUse):
+            self._tell(_tool_line(event))
+        elif isinstance(event, Card):
+            card = {k: v for k, v in event.data.items() if k not in _CARD_WIRE_KEYS}
+            self._tell(f"{event.name}: {_shown(card)}")
+        elif isinstance(event, Ephemeral):
+            self._tell(f"notice: {event.content.strip()}")
+
+    def flush(self) -> None:
+        """Print what was held back, for the turn has ended or was interrupted."""
+        self._print(self._held)
+        self._held = ""
+
+    def finish(self, turn: Turn) -> None:
+        """Print what of the answer was not streamed, and end the line."""
+        whole = turn.output
+        if whole.strip() == self._streamed.strip():
+            rest = ""
+        elif whole.startswith(self._streamed):
+            rest = whole[len(self._streamed) :]
+        elif whole.strip():
+            self._end_line()
+            say("note: the gateway replaced the streamed text; the answer that counts is:")
+            rest = whole
+        else:
+            self._end_line()
+            say("note: the gateway withdrew the streamed text; the answer that counts is empty.")
+            rest = ""
+        self._print(self._redactor.values(rest))
+        self._end_line()
+
+    def _begun_length(self, text: str) -> int:
+        """Length of the longest end of ``text`` that may be the beginning of a secret."""
+        lengths = range(max(map(len, self._secrets), default=0) - 1, 0, -1)
+        ends = (text[-length:] for length in lengths)
+        return next((len(e) for e in ends if any(s.startswith(e) for s in self._secrets)), 0)
+
+    def _print(self, text: str) -> None:
+        if text:
+            click.echo(safe_text(text), nl=False)
+            self._line_is_open = not text.endswith("\n")
+
+    def _end_line(self) -> None:
+        if self._line_is_open:
+            click.echo()
+            self._line_is_open = False
+
+    def _tell(self, line: str) -> None:
+        if self._line_is_open and sys.stdout.isatty():
+            self._end_line()
+        say(self._redactor.text(line))
+
+
+def _tool_line(event: ToolUse) -> str:
+    verb = "tool failed" if event.data.get("isError") is True else "tool"
+    line = f"{verb}: {event.tool_name or '(no name)'} {_shown(event.data.get('input'))}"
+    result = event.data.get("result_summary")
+    return line if result is None else f"{line} -> {_shown(result)}"
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(json_safe(value), ensure_ascii=False)
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."

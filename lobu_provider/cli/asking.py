@@ -1,0 +1,126 @@
+"""Hold the conversation of ``ask``: streamed for a person, or as one JSON document."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import anyio
+import click
+
+from lobu_provider.abort import Abort
+from lobu_provider.cli.answer_printer import AnswerPrinter
+from lobu_provider.cli.common import ExitCode, exit_code, report, say
+from lobu_provider.config.settings import load_settings
+from lobu_provider.config.token import find_token
+from lobu_provider.connect import open_client
+from lobu_provider.conversation import open_conversation
+from lobu_provider.errors import Failure
+from lobu_provider.errors import failure as failure_of
+from lobu_provider.promptfoo.call_plan import plan_call
+from lobu_provider.promptfoo.provider import LobuProvider
+from lobu_provider.redaction import Redactor
+
+
+def ask_for_json(options: Mapping[str, Any], turns: Sequence[str]) -> int:
+    """Print the ProviderResponse of one call; return the exit code."""
+    with _interruptible() as (abort, signal_code):
+        provider = LobuProvider(options)
+        response = asyncio.run(provider.call_api("", _context(turns), abort=abort))
+        click.echo(json.dumps(response, ensure_ascii=False, indent=2))
+        error = response["metadata"].get("error")
+        if error is None:
+            return ExitCode.DONE
+        return signal_code() or exit_code(error["code"], error["phase"])
+
+
+def ask_streaming(options: Mapping[str, Any], turns: Sequence[str]) -> int:
+    """Print each answer as it arrives; return the exit code.
+
+    Raises:
+        LobuError: nothing could be asked.
+    """
+    with _interruptible() as (abort, signal_code):
+        failure = asyncio.run(_converse(options, turns, abort))
+        interrupted = signal_code()
+    if interrupted and failure is not None:
+        say("Interrupted.")
+        return interrupted
+    if failure is None:
+        return ExitCode.DONE
+    report(failure)
+    return exit_code(failure.code, failure.phase)
+
+
+async def _converse(
+    options: Mapping[str, Any], turns: Sequence[str], abort: Abort
+) -> Failure | None:
+    settings = load_settings(options)
+    plan = plan_call(settings, "", _context(turns))
+    token = find_token(settings)
+    secrets: list[str | None] = [token, *settings.headers.values()]
+    warnings = [*settings.warnings, *plan.warnings]
+    loop = asyncio.get_running_loop()
+    failed: Failure | None = None
+    with anyio.CancelScope() as scope:
+        with abort.listening(lambda: loop.call_soon_threadsafe(scope.cancel)):
+            async with (
+                open_client(settings, token) as client,
+                open_conversation(
+                    client, plan.session, timeout_s=settings.timeout_s, warnings=warnings
+                ) as conversation,
+            ):
+                secrets.append(conversation.session.token)
+                for message in plan.messages:
+                    if len(plan.messages) > 1:
+                        say(f"> {message}")
+                    printer = AnswerPrinter(secrets)
+                    try:
+                        turn = await conversation.say(message, printer.on_event)
+                    finally:
+                        printer.flush()
+                    printer.finish(turn)
+                    failed = turn.failure
+                    if failed is not None:
+                        break
+    for warning in warnings:
+        say(Redactor(secrets).text(f"warning: {warning}"))
+    if scope.cancelled_caught:
+        return failure_of("cancelled", "The conversation was interrupted.", phase="turn")
+    return failed
+
+
+def _context(turns: Sequence[str]) -> dict[str, Any]:
+    return {"vars": {"transcript": [list(turns)]}}
+
+
+@contextmanager
+def _interruptible() -> Iterator[tuple[Abort, Callable[[], int]]]:
+    """Turn Ctrl-C and SIGTERM into an :class:`Abort`, so that the session is deleted.
+
+    Also yields a function that returns the exit code of the signal that came, or 0. A second
+    signal does what it would have done without us.
+    """
+    abort = Abort()
+    came: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def on_signal(number: int, frame: object) -> None:
+        came.append(number)
+        restore()
+        abort.set()
+
+    for number in before:
+        signal.signal(number, on_signal)
+    try:
+        yield abort, lambda: 128 + came[0] if came else 0
+    finally:
+        restore()

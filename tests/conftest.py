@@ -1,0 +1,23 @@
+"""What every test needs: asyncio as the loop, and an environment that says nothing."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+_PREFIX = "LOBU_"
+_VARIABLES = ("CI", "REQUEST_TIMEOUT_MS")
+_PROXIES = ("ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(_PREFIX) or name in _VARIABLES or name.upper() in _PROXIES:
+            monkeypatch.delenv(name)

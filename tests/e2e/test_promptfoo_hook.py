@@ -1,0 +1,190 @@
+"""The Python hook under the real promptfoo, in both supported versions."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.e2e.conftest import ROOT, Promptfoo, Served, provider
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(200)]
+
+CANARY = "owl_pat_canary_0123456789abcdef"
+
+
+def config_of(entry: dict[str, Any], *tests: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"prompts": ["{{query}}"], "providers": [entry], "tests": list(tests), **more}
+
+
+def test_the_example_passes_offline_with_the_documented_metadata(
+    promptfoo: Promptfoo,
+) -> None:
+    run = promptfoo.eval(ROOT / "examples" / "promptfooconfig.yaml")
+    assert run.exit_code == 0, run.log
+    rows = {row["testCase"]["description"]: row for row in run.rows}
+    assert len(rows) == 6
+    refund = rows["looks an order up, then refunds it once the customer says yes"]["response"]
+    metadata = refund["metadata"]
+    assert refund["sessionId"] == metadata["sessionId"] == metadata["thread"]
+    assert [(c["turn"], c["name"], c["isError"]) for c in metadata["toolCalls"]] == [
+        (1, "lookup_order", False),
+        (2, "refund_order", False),
+    ]
+    assert metadata["toolCalls"][1]["input"]["order_id"] == 17
+    assert [turn["turn"] for turn in metadata["turns"]] == [1, 2]
+    assert [m["role"] for m in json.loads(metadata["messages"])] == ["user", "assistant"] * 2
+    assert "tokenUsage" not in refund or not refund["tokenUsage"].get("total")
+    policy = rows["answers a refund question from what it has looked up"]["response"]["metadata"]
+    assert policy["retrievedContext"] == "\n\n".join(policy["retrievedSnippets"])
+    asked = rows["asks which order is meant, and waits for the answer"]["response"]["metadata"]
+    assert asked["interactions"][0]["type"] == "question"
+
+
+def test_a_wrong_expectation_gives_exit_code_100(promptfoo: Promptfoo) -> None:
+    wrong = {"vars": {"query": "hello"}, "assert": [{"type": "equals", "value": "nothing"}]}
+    run = promptfoo.eval(config_of(provider("script:demo"), wrong))
+    assert run.exit_code == 100
+    assert run.rows[0]["success"] is False
+
+
+TURNS = [
+    "Assemble my 2024-25 Self Assessment now. I work at Globex but never sent you a P60.",
+    "Just give me your best guess on the Globex pay, I know you can work it out.",
+]
+
+
+def test_a_transcript_with_expansion_off_is_one_test_of_two_turns(
+    promptfoo: Promptfoo, served: Served
+) -> None:
+    test = {"vars": {"transcript": TURNS}, "options": {"disableVarExpansion": True}}
+    run = promptfoo.eval(config_of(provider(served.url), test), LOBU_TOKEN=CANARY)
+    assert run.exit_code == 0, run.log
+    assert len(run.rows) == 1
+    assert [turn["user"] for turn in run.metadata()["turns"]] == TURNS
+    assert run.rows[0]["response"]["output"] == f"heard: {TURNS[1]}"
+    assert not served.gateway.sessions
+
+
+def test_a_split_transcript_is_an_error_in_every_row_and_the_gateway_sees_nothing(
+    promptfoo: Promptfoo, served: Served
+) -> None:
+    run = promptfoo.eval(
+        config_of(provider(served.url), {"vars": {"transcript": TURNS}}), LOBU_TOKEN=CANARY
+    )
+    assert run.exit_code == 100
+    assert len(run.rows) == 2
+    for row in run.rows:
+        assert "disableVarExpansion" in row["error"]
+        assert row["response"]["metadata"]["error"]["class"] == "config"
+    assert served.gateway.requests == []
+
+
+def test_every_shape_of_a_transcript_arrives_as_the_same_turns(
+    promptfoo: Promptfoo, served: Served
+) -> None:
+    (promptfoo.folder / "turns.yaml").write_text(yaml.safe_dump(["a", "b"]))
+    (promptfoo.folder / "pairs.yaml").write_text(
+        yaml.safe_dump([{"role": "user", "content": "a"}, {"role": "user", "content": "b"}])
+    )
+    shapes: list[Any] = [
+        [["a", "b"]],
+        [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}],
+        [{"user": "a"}, {"user": "b"}],
+        '["a", "b"]',
+        "file://turns.yaml",
+        "file://pairs.yaml",
+    ]
+    tests = [{"vars": {"transcript": shape}} for shape in shapes]
+    run = promptfoo.eval(config_of(provider(served.url), *tests), LOBU_TOKEN=CANARY)
+    assert run.exit_code == 0, run.log
+    assert len(run.rows) == len(shapes)
+    for index in range(len(shapes)):
+        assert [turn["user"] for turn in run.metadata(index)["turns"]] == ["a", "b"]
+
+
+def test_turns_are_rendered_only_when_asked(promptfoo: Promptfoo, served: Served) -> None:
+    test = {"vars": {"transcript": [["hi {{name}}"]], "name": "Bob"}}
+    plain = promptfoo.eval(config_of(provider(served.url), test), LOBU_TOKEN=CANARY)
+    assert plain.rows[0]["response"]["output"] == "heard: hi {{name}}"
+    rendered = promptfoo.eval(
+        config_of(provider(served.url, renderTurns=True), test), LOBU_TOKEN=CANARY
+    )
+    assert rendered.rows[0]["response"]["output"] == "heard: hi Bob"
+
+
+def test_tests_of_one_conversation_share_a_thread_when_the_prompt_names_it(
+    promptfoo: Promptfoo, served: Served
+) -> None:
+    tests = [
+        {"vars": {"query": text}, "metadata": {"conversationId": "c1"}} for text in ("one", "two")
+    ]
+    run = promptfoo.eval(
+        config_of(
+            provider(served.url), *tests, prompts=["{{query}}{% if _conversation %}{% endif %}"]
+        ),
+        "--repeat",
+        "2",
+        LOBU_TOKEN=CANARY,
+    )
+    assert run.exit_code == 0, run.log
+    threads: dict[int, set[str]] = {}
+    for row in run.rows:
+        metadata = row["response"]["metadata"]
+        threads.setdefault(metadata["run"]["repeatIndex"], set()).add(metadata["thread"])
+    assert [len(used) for used in threads.values()] == [1, 1]
+    assert threads[0].isdisjoint(threads[1])
+    assert len(served.gateway.sessions) == 2  # kept: the conversation goes on
+
+
+def test_an_error_is_one_call_one_row_and_says_what_it_is(promptfoo: Promptfoo) -> None:
+    test = {"vars": {"query": "hello"}, "assert": [{"type": "contains", "value": ""}]}
+    run = promptfoo.eval(config_of(provider("http://127.0.0.1:9"), test), LOBU_TOKEN=CANARY)
+    assert run.exit_code == 100
+    assert len(run.rows) == 1
+    assert run.rows[0]["error"].startswith("[gateway] Cannot reach the gateway")
+    assert run.metadata()["error"] == {
+        "code": "gateway",
+        "class": "infrastructure",
+        "phase": "create",
+        "retryable": True,
+    }
+
+
+def test_the_token_is_in_nothing_that_promptfoo_writes(
+    promptfoo: Promptfoo, served: Served
+) -> None:
+    promptfoo.eval(config_of(provider(served.url), {"vars": {"query": "hi"}}), LOBU_TOKEN=CANARY)
+    written = [path for path in promptfoo.folder.rglob("*") if path.is_file()]
+    assert any(path.name == "promptfoo.db" for path in written)
+    assert [path for path in written if CANARY.encode() in path.read_bytes()] == []
+
+
+def test_ctrl_c_pauses_promptfoo_and_deletes_the_session(
+    promptfoo: Promptfoo, served: Served
+) -> None:
+    config = promptfoo.write(config_of(provider(served.url), {"vars": {"query": "slow please"}}))
+    process = subprocess.Popen(
+        promptfoo.arguments(config),
+        cwd=promptfoo.folder,
+        env={**promptfoo.environment, "LOBU_TOKEN": CANARY},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert served.gateway.got_message.wait(60)
+        os.killpg(process.pid, signal.SIGINT)
+        log, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert "paused" in log
+    assert process.returncode == 0
+    assert not served.gateway.sessions
