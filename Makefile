@@ -11,12 +11,12 @@ PROMPTFOO_VERSION ?= $(OLDEST_PROMPTFOO)
 # CONFIG, ARGS                   the demo's configuration; more arguments for promptfoo or pytest
 # PORT                           where `make view` listens
 
-export PYTHON VENV CONFIG PORT
+export VENV
 
 RUN    := "$(VENV)/bin/python" -m
 SCHEMA := lobu_provider/config/config.schema.json
 
-.PHONY: help demo view test unit lint format tools schema venv clean distclean
+.PHONY: help demo view test unit lint format tools docs schema venv clean distclean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1: /p' Makefile | awk -F ': ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -43,6 +43,9 @@ format: venv ## let ruff rewrite the code
 tools: ## install both promptfoos that the tests use into .tools/
 	@scripts/promptfoo.sh "$(OLDEST_PROMPTFOO)" any
 	@scripts/promptfoo.sh "$(NEWEST_PROMPTFOO)" own
+
+docs: schema ## write the JSON schema and the README tables anew
+	@"$(VENV)/bin/python" scripts/readme_tables.py
 
 schema: venv ## write the configuration's JSON schema anew
 	@$(RUN) lobu_provider.config.schema > $(SCHEMA).tmp || { rm -f $(SCHEMA).tmp; exit 1; }

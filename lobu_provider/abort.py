@@ -21,8 +21,12 @@ class Abort:
     def set(self) -> None:
         """Ask the call to stop. Idempotent; safe in a signal handler and from other threads."""
         self._is_set = True
-        while self._listeners:
-            self._listeners.pop()()
+        while True:
+            try:
+                callback = self._listeners.pop()
+            except IndexError:  # not asked beforehand: a signal can come between question and pop
+                return
+            callback()
 
     @contextmanager
     def listening(self, callback: Callable[[], object]) -> Iterator[None]:

@@ -12,11 +12,13 @@ any version, or a proxy, must not be able to end a call by an odd key. Key facts
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lobu_provider.json_safe import parse_json
+from lobu_provider.json_safe import json_safe, parse_json
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,17 @@ def _ids(value: Any) -> tuple[str, ...]:
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(json_safe(value), ensure_ascii=False)
 
 
 _Builder = Callable[[Mapping[str, Any], dict[str, Any]], "Event | None"]
@@ -193,7 +205,7 @@ def _turn_error(data: Mapping[str, Any], common: dict[str, Any]) -> Event | None
     text = data.get("error")
     return TurnError(
         **common,
-        text=text if isinstance(text, str) else "" if text is None else str(text),
+        text=text if isinstance(text, str) else "" if text is None else _as_json(text),
         error_code=_text(data.get("errorCode")),
     )
 

@@ -42,12 +42,17 @@ def json_safe(value: Any, *, depth: int = MAX_DEPTH) -> Any:
     if depth == 0:
         return "(nested too deep)"
     if isinstance(value, Mapping):
-        return {
-            safe_text(str(key)): json_safe(item, depth=depth - 1) for key, item in value.items()
-        }
+        return {_as_text(key): json_safe(item, depth=depth - 1) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [json_safe(item, depth=depth - 1) for item in value]
-    return safe_text(str(value))
+    return _as_text(value)
+
+
+def _as_text(value: Any) -> str:
+    try:
+        return safe_text(str(value))
+    except Exception:  # noqa: BLE001 - somebody else's __str__; one value must not cost the row
+        return f"({type(value).__name__})"
 
 
 def _safe_int(value: int) -> int | str:

@@ -8,8 +8,9 @@ is never altered by a guess.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 MASK: Final = "***"
@@ -32,6 +33,10 @@ _SHAPES: Final = (
 )
 
 
+_SCHEME: Final = re.compile(r"(bearer|basic|token)\s+", re.IGNORECASE)
+"""What a header value may begin with; the secret is what follows."""
+
+
 class Redactor:
     """Replaces known secrets, and in our own texts whatever looks like one. Pure and idempotent.
 
@@ -40,7 +45,7 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str | None] = ()) -> None:
-        known = {s.strip() for s in secrets if s is not None}
+        known = {form for s in secrets if s is not None for form in _forms(s.strip())}
         # Longest first: a secret that contains another must go as a whole.
         self._secrets = tuple(
             sorted((s for s in known if len(s) >= MIN_SECRET_LENGTH), key=len, reverse=True)
@@ -70,8 +75,18 @@ class Redactor:
             return value
         if isinstance(value, str):
             return self.values(value)
-        if isinstance(value, dict):
+        if isinstance(value, Mapping):
             return {self.json(key): self.json(item) for key, item in value.items()}
-        if isinstance(value, list):
+        if isinstance(value, (list, tuple)):
             return [self.json(item) for item in value]
         return value
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Yield the ways a secret is written: alone, and inside a JSON string."""
+    scheme = _SCHEME.match(secret)
+    bare = secret[scheme.end() :] if scheme else secret
+    for form in (secret, bare):
+        yield form
+        yield json.dumps(form)[1:-1]
+        yield json.dumps(form, ensure_ascii=False)[1:-1]

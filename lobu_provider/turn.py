@@ -23,6 +23,7 @@ from lobu_provider.events import (
     TurnError,
     UnknownEvent,
 )
+from lobu_provider.json_safe import json_safe
 from lobu_provider.turn_failures import failure_of_answer, failure_of_error
 
 _E = TypeVar("_E", bound=Event)
@@ -233,4 +234,4 @@ def _distinct_calls(events: Iterable[ToolUse]) -> Iterator[ToolCall]:
 
 
 def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=str)
+    return json.dumps(json_safe(value), sort_keys=True)

@@ -24,7 +24,7 @@ _CARD_WIRE_KEYS: Final = frozenset(
 
 
 class AnswerPrinter:
-    """Prints one turn.
+    """Prints one turn; a context manager, so that an interrupted turn loses nothing.
 
     Args:
         secrets: of the call; none is printed, also when it arrives in pieces.
@@ -53,13 +53,16 @@ class AnswerPrinter:
         elif isinstance(event, Ephemeral):
             self._tell(f"notice: {event.content.strip()}")
 
-    def flush(self) -> None:
-        """Print what was held back, for the turn has ended or was interrupted."""
-        self._print(self._held)
-        self._held = ""
+    def __enter__(self) -> AnswerPrinter:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._print_held()
+        self._end_line()
 
     def finish(self, turn: Turn) -> None:
-        """Print what of the answer was not streamed, and end the line."""
+        """Print what of the answer was not streamed."""
+        self._print_held()
         whole = turn.output
         if whole.strip() == self._streamed.strip():
             rest = ""
@@ -74,7 +77,10 @@ class AnswerPrinter:
             say("note: the gateway withdrew the streamed text; the answer that counts is empty.")
             rest = ""
         self._print(self._redactor.values(rest))
-        self._end_line()
+
+    def _print_held(self) -> None:
+        self._print(self._held)
+        self._held = ""
 
     def _begun_length(self, text: str) -> int:
         """Length of the longest end of ``text`` that may be the beginning of a secret."""

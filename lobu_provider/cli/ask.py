@@ -10,7 +10,7 @@ import click
 from lobu_provider.cli.common import Command, config_block, connection_options
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Talk to an agent.")
 @click.argument("questions", metavar="QUESTION...", nargs=-1, required=True)
 @connection_options
 @click.option(

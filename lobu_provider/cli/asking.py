@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import anyio
-import click
 
 from lobu_provider.abort import Abort
 from lobu_provider.cli.answer_printer import AnswerPrinter
-from lobu_provider.cli.common import ExitCode, exit_code, report, say
+from lobu_provider.cli.common import ExitCode, exit_code, print_json, report, say
 from lobu_provider.config.settings import load_settings
 from lobu_provider.config.token import find_token
 from lobu_provider.connect import open_client
@@ -31,7 +29,7 @@ def ask_for_json(options: Mapping[str, Any], turns: Sequence[str]) -> int:
     with _interruptible() as (abort, signal_code):
         provider = LobuProvider(options)
         response = asyncio.run(provider.call_api("", _context(turns), abort=abort))
-        click.echo(json.dumps(response, ensure_ascii=False, indent=2))
+        print_json(response)
         error = response["metadata"].get("error")
         if error is None:
             return ExitCode.DONE
@@ -78,12 +76,9 @@ async def _converse(
                 for message in plan.messages:
                     if len(plan.messages) > 1:
                         say(f"> {message}")
-                    printer = AnswerPrinter(secrets)
-                    try:
+                    with AnswerPrinter(secrets) as printer:
                         turn = await conversation.say(message, printer.on_event)
-                    finally:
-                        printer.flush()
-                    printer.finish(turn)
+                        printer.finish(turn)
                     failed = turn.failure
                     if failed is not None:
                         break

@@ -20,7 +20,9 @@ Every failure has exactly one code: :func:`exit_code` decides by its code and ph
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import Any, Final, TypeVar
@@ -96,6 +98,12 @@ def report(failure: Failure) -> None:
     options = [flag for key, flag in _FLAGS.items() if f"config.{key}" in failure.message]
     hint = f" (Here: the option {options[0]}.)" if failure.phase == "config" and options else ""
     say(Redactor().text(f"error: {failure}{hint}"))
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document on stdout, in ASCII where stdout is not UTF-8."""
+    is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    click.echo(json.dumps(value, ensure_ascii=not is_utf8, indent=2))
 
 
 def printable(text: str) -> str:

@@ -17,7 +17,7 @@ FILES: Final = {
 """Name to the file inside the package."""
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Print where the hook file or the config schema is.")
 @click.argument("name", type=click.Choice(sorted(FILES)), default="hook")
 def path(name: str) -> None:
     """Print the path of a file that comes with lobu-provider, and nothing else.
@@ -28,8 +28,8 @@ def path(name: str) -> None:
 
     \b
     Example:
-      export LOBU_HOOK="$(lobu-provider path)"
-      # and in promptfooconfig.yaml:  id: 'file://{{env.LOBU_HOOK}}'
+      export LOBU_PROVIDER_HOOK="$(lobu-provider path)"
+      # and in promptfooconfig.yaml:  id: 'file://{{env.LOBU_PROVIDER_HOOK}}'
 
     Exit codes: 0 printed, 2 no such name.
     """

@@ -10,7 +10,7 @@ import click
 from lobu_provider.cli.common import Command, ExitCode, say
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Serve a scripted gateway on a socket.")
 @click.argument("script", default="demo")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
@@ -50,7 +50,7 @@ def serve(script: str, host: str, port: int) -> None:
         say(f"export LOBU_GATEWAY={shlex.quote(_reachable(url))}")
         agents = loaded.agents or ["any-agent"]
         say(f"export LOBU_AGENT={shlex.quote(agents[0])}")
-        token = "any-token" if loaded.token is None else "THE_TOKEN_OF_THE_SCRIPT"  # noqa: S105
+        token = "any-token" if loaded.token is None else "THE_TOKEN_OF_THE_SCRIPT"
         say(f"export LOBU_TOKEN={token}")
 
     # The server has its own handlers while it runs, and raises the signal again when it has
@@ -66,4 +66,4 @@ def serve(script: str, host: str, port: int) -> None:
 
 def _reachable(url: str) -> str:
     """An address to connect to: the wildcard address is only one to listen on."""
-    return url.replace("//0.0.0.0:", "//127.0.0.1:", 1)  # noqa: S104
+    return url.replace("//0.0.0.0:", "//127.0.0.1:", 1)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 
 class Environment:
@@ -19,3 +20,11 @@ class Environment:
             if isinstance(value, (str, int, float)) and str(value).strip():
                 return str(value).strip()
         return None
+
+
+_USUAL_NAME: Final = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
+
+
+def quoted_name(name: str) -> str:
+    """Return a variable's name as a message quotes it; not what may be a secret put there."""
+    return repr(name) if _USUAL_NAME.fullmatch(name) else "of that name (not shown)"

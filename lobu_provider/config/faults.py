@@ -12,8 +12,9 @@ from pydantic import ValidationError
 from lobu_provider.config.model import BESIDE_CONFIG, known_keys
 from lobu_provider.errors import ConfigError, config_error
 
-_SECRET_KEYS: Final = frozenset({"token", "headers", "tokenCommand"})
-"""Keys whose value is never repeated in a message."""
+_SECRET_KEYS: Final = frozenset({"token", "tokenEnv", "tokenFile", "tokenCommand", "headers"})
+"""Keys whose value is never repeated in a message: it is a secret, or one got there by mistake.
+promptfoo puts a file's content in the place of ``file://token.json``, for example."""
 
 
 def unknown_key(key: Any) -> ConfigError:
@@ -35,14 +36,23 @@ def refuse_templates(given: Mapping[str, Any]) -> None:
         ConfigError: names the key, and what to do about the variable.
     """
     for path, text in _strings(given, ""):
-        if "{{" in text:
-            key = path.split(".")[0]
-            value = "its value" if key in _SECRET_KEYS else shown(text)
-            raise config_error(
-                f"config.{path}: {value} still holds a template, so promptfoo found no such "
-                "environment variable. Set the variable, remove the key, or give a default: "
-                "\"{{env.NAME | default('', true)}}\"."
-            )
+        key = path.split(".")[0]
+        refuse_template(text, f"config.{path}", is_secret=key in _SECRET_KEYS)
+
+
+def refuse_template(text: str, source: str, *, is_secret: bool = False) -> None:
+    """Raise when one text from ``source`` still holds a template.
+
+    Raises:
+        ConfigError: as :func:`refuse_templates`.
+    """
+    if "{{" in text:
+        value = "its value" if is_secret else shown(text)
+        raise config_error(
+            f"{source}: {value} still holds a template, so promptfoo found no such "
+            "environment variable. Set the variable, remove the key, or give a default: "
+            "\"{{env.NAME | default('', true)}}\"."
+        )
 
 
 def _strings(value: Any, path: str) -> list[tuple[str, str]]:

@@ -6,15 +6,22 @@ Values come from promptfoo's ``config`` block, then from ``options["env"]`` (the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
-from lobu_provider.config.environment import Environment
-from lobu_provider.config.faults import first_fault, refuse_templates, shown, unknown_key
+from lobu_provider.config.environment import Environment, quoted_name
+from lobu_provider.config.faults import (
+    first_fault,
+    refuse_template,
+    refuse_templates,
+    shown,
+    unknown_key,
+)
 from lobu_provider.config.gateway_url import DEFAULT_GATEWAY, is_script, normalise_gateway
 from lobu_provider.config.model import (
     PROMPTFOO_KEYS,
@@ -55,7 +62,7 @@ def load_settings(options: Mapping[str, Any] | None) -> Settings:
         ConfigError: a key is unknown, has the wrong type or value, or a required one is missing.
             The message names key, value (never a secret's) and what to write instead.
     """
-    options = options or {}
+    options = _mapping(options, "options")
     block = _mapping(options.get("config"), "config")
     env = Environment(_mapping(options.get("env"), "env"))
     config = parse_config(block)
@@ -67,11 +74,11 @@ def load_settings(options: Mapping[str, Any] | None) -> Settings:
         )
     gateway = config.gateway or env.get("LOBU_GATEWAY") or DEFAULT_GATEWAY
     return Settings(
-        agent_id=_plain(agent_id, "agent"),
+        agent_id=_plain(agent_id, "config.agent" if config.agent else "LOBU_AGENT"),
         gateway=gateway.strip() if is_script(gateway.strip()) else normalise_gateway(gateway),
         config=config,
         timeout_s=config.timeout_ms / 1000,
-        org=_header_value("org", config.org or env.get("LOBU_ORG")),
+        org=_org(config, env),
         headers=_headers(config.headers or {}, env),
         env=env,
         base_dir=Path(str(block.get("basePath") or ".")),
@@ -104,7 +111,10 @@ def _mapping(value: Any, name: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise config_error(f"{name}: expected a mapping of keys to values; got {value!r}.")
+        # The type alone: the value may hold a token.
+        raise config_error(
+            f"{name}: expected a mapping of keys to values; got a {type(value).__name__}."
+        )
     return value
 
 
@@ -114,9 +124,26 @@ def _blank(value: Any) -> bool:
 
 def _plain(value: str, key: str) -> str:
     text = value.strip()
+    refuse_template(text, key)
     if any(ord(character) < 32 for character in text):
-        raise config_error(f"config.{key}: expected one line of text; got {shown(value)}.")
+        raise config_error(f"{key}: expected one line of text; got {shown(value)}.")
     return text
+
+
+def _org(config: ProviderConfig, env: Environment) -> str | None:
+    org = config.org or env.get("LOBU_ORG")
+    if org is None:
+        return None
+    refuse_template(org, "LOBU_ORG")
+    return _header_value("org", org.strip())
+
+
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+_OUR_HEADERS: Final = frozenset(
+    {"accept", "connection", "content-length", "content-type", "transfer-encoding"}
+)
+"""With another content type a gateway ignores the body and answers for its default agent."""
 
 
 def _headers(given: Mapping[str, str | HeaderFromEnv], env: Environment) -> dict[str, str]:
@@ -127,9 +154,11 @@ def _headers(given: Mapping[str, str | HeaderFromEnv], env: Environment) -> dict
                 "config.headers.Authorization: the Lobu token is sent in this header. "
                 "Give the token by LOBU_TOKEN, tokenEnv, tokenFile or tokenCommand."
             )
-        if not name or not name.isascii() or any(c in " \t\r\n:" for c in name):
-            raise config_error(f"config.headers: {name!r} is not a header name.")
-        headers[name] = _header_value(f"headers.{name}", _resolve(name, value, env)) or ""
+        if not _HEADER_NAME.fullmatch(name):
+            raise config_error(f"config.headers: {shown(name)} is not a header name.")
+        if name.lower() in _OUR_HEADERS:
+            raise config_error(f"config.headers.{name}: the provider sets this header itself.")
+        headers[name] = _header_value(f"headers.{name}", _resolve(name, value, env))
     return headers
 
 
@@ -139,13 +168,13 @@ def _resolve(name: str, value: str | HeaderFromEnv, env: Environment) -> str:
     found = env.get(value.env)
     if found is None:
         raise config_error(
-            f"config.headers.{name}: the environment variable {value.env} is not set."
+            f"config.headers.{name}: the environment variable {quoted_name(value.env)} is not set."
         )
     return found
 
 
-def _header_value(key: str, value: str | None) -> str | None:
-    if value is not None and not (value.isascii() and value.isprintable()):
+def _header_value(key: str, value: str) -> str:
+    if not (value.isascii() and value.isprintable()):
         raise config_error(
             f"config.{key}: a header can hold only printable ASCII characters on one line; "
             "the value (not shown) holds others."

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from lobu_provider.config.environment import quoted_name
 from lobu_provider.config.settings import Settings
 from lobu_provider.errors import ConfigError, config_error
 from lobu_provider.redaction import Redactor
@@ -22,7 +23,7 @@ COMMAND_TIMEOUT_S: Final = 10.0
 COMMAND_CACHE_S: Final = 300.0
 """How long a command's token is reused in one process: logins refresh, evals run for hours."""
 
-_command_tokens: dict[tuple[str, ...], tuple[float, str]] = {}
+_command_tokens: dict[tuple[Path, tuple[str, ...]], tuple[float, str]] = {}
 
 
 def find_token(settings: Settings, *, limit_s: float = COMMAND_TIMEOUT_S) -> str | None:
@@ -104,7 +105,8 @@ def _from_env(settings: Settings, name: str) -> str:
     token = settings.env.get(name)
     if token is None:
         raise config_error(
-            f"config.tokenEnv: the environment variable {name!r} is not set.{_HOW_TO_GET}"
+            f"config.tokenEnv: the environment variable {quoted_name(name)} is not set."
+            f"{_HOW_TO_GET}"
         )
     return check_token(token, f"The environment variable {name!r} (config.tokenEnv)")
 
@@ -125,14 +127,15 @@ def _from_file(base_dir: Path, name: str) -> str:
 
 def _from_command(settings: Settings, command: str | list[str], limit_s: float) -> str:
     arguments = _arguments(command)
-    cached = _command_tokens.get(arguments)
+    key = (settings.base_dir.resolve(), arguments)
+    cached = _command_tokens.get(key)
     if cached is not None and time.monotonic() - cached[0] < COMMAND_CACHE_S:
         return cached[1]
     token = check_token(
         _run(arguments, settings.base_dir, limit_s),
         f"What {arguments[0]!r} printed (config.tokenCommand)",
     )
-    _command_tokens[arguments] = (time.monotonic(), token)
+    _command_tokens[key] = (time.monotonic(), token)
     return token
 
 
@@ -159,10 +162,16 @@ def _run(arguments: Sequence[str], base_dir: Path, limit_s: float) -> str:
         )
     except subprocess.TimeoutExpired:
         raise _command_fault(arguments, f"did not end within {limit_s:g} s") from None
-    except OSError as exc:
-        raise _command_fault(arguments, f"cannot be started: {exc.strerror}") from None
+    except (OSError, ValueError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) else str(exc)
+        # Not its name: a token that somebody put there is no command either.
+        raise config_error(
+            f"config.tokenCommand: the command cannot be started: {reason}. "
+            "Expected a program and its arguments, e.g. lobu token --raw"
+        ) from None
     if done.returncode != 0:
-        said = Redactor().text(done.stderr.decode("utf-8", "replace").strip())[-300:]
+        secrets = [done.stdout.decode("utf-8", "replace"), *arguments[1:]]
+        said = Redactor(secrets).text(done.stderr.decode("utf-8", "replace").strip())[-300:]
         raise _command_fault(arguments, f"ended with exit code {done.returncode}: {said}")
     return done.stdout.decode("utf-8", "replace")
 

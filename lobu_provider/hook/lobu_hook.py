@@ -81,8 +81,9 @@ def _failed(exc: BaseException) -> dict[str, Any]:
         )
     error_class = "config" if code == "config" else "infrastructure"
     failure = {"code": code, "class": error_class, "phase": "config", "retryable": False}
+    error = f"[{code}] lobu-provider could not run: {type(exc).__name__}: {exc}. {advice}"
     return {
         "output": "",
-        "error": f"[{code}] lobu-provider could not run: {type(exc).__name__}: {exc}. {advice}",
+        "error": error.encode("utf-8", "backslashreplace").decode("utf-8"),  # no lone surrogates
         "metadata": {"error": failure, "rateLimitKind": "quota", "toolCalls": [], "warnings": []},
     }

@@ -16,7 +16,7 @@ from lobu_provider.config.settings import Settings
 from lobu_provider.conversation import SessionPlan
 from lobu_provider.errors import config_error
 from lobu_provider.promptfoo.chat_prompt import read_chat_prompt
-from lobu_provider.promptfoo.transcript import read_transcript, render_turns
+from lobu_provider.promptfoo.transcript import read_transcript
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
     Raises:
         ConfigError: nothing to say, or variables in a shape that cannot be meant.
     """
-    context = context or {}
+    context = _mapping(context)
     variables = _mapping(context.get("vars"))
     test = _mapping(context.get("test"))
     live = _live_session(context)
@@ -54,7 +54,8 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
             resume=pinned is not None,
             keep=config.thread is not None
             or config.keep_session
-            or _text(_mapping(test.get("metadata")).get("conversationId")) is not None,
+            # Any value that is not empty counts, as for promptfoo: also a number.
+            or bool(_mapping(test.get("metadata")).get("conversationId")),
             dry_run=config.dry_run,
             provider=config.provider,
             model=config.model,
@@ -71,14 +72,13 @@ def _messages(
         variables.get("transcript"),
         prompt,
         string_means_prompt=config.string_transcript == "prompt",
+        variables=variables if config.render_turns else None,
     )
     if transcript is not None:
-        turns, warnings = list(transcript.turns), list(transcript.warnings)
-        if config.render_turns:
-            turns = render_turns(turns, variables)
+        warnings = list(transcript.warnings)
         if prompt.strip():
             warnings.append("The prompt was not sent: vars.transcript takes its place.")
-        return turns, warnings
+        return transcript.turns, warnings
     chat = read_chat_prompt(prompt)
     if chat is not None:
         return chat.new_messages, _chat_warnings(chat.history_length, chat.has_system, live=live)

@@ -10,13 +10,13 @@ from typing import Any, Final
 _DEFAULT_MS: Final = 300_000.0
 
 
-def host_limit_s(options: Mapping[str, Any]) -> float:
+def host_limit_s(options: Mapping[str, Any] | None) -> float:
     """Return the limit in seconds: ``config.timeout``, else ``REQUEST_TIMEOUT_MS``, else 300 s.
 
     When it runs out, promptfoo reports its own error, drops what we have, and lets the call run on
     while the next ones queue behind it.
     """
-    config = options.get("config")
+    config = options.get("config") if isinstance(options, Mapping) else None
     given = config.get("timeout") if isinstance(config, Mapping) else None
     for value in (given, os.environ.get("REQUEST_TIMEOUT_MS")):
         limit_ms = _positive(value)
@@ -30,6 +30,6 @@ def _positive(value: Any) -> float | None:
         return None
     try:
         number = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return number if math.isfinite(number) and number > 0 else None

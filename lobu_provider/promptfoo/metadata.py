@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from lobu_provider.events import Event
-from lobu_provider.json_safe import safe_text
+from lobu_provider.json_safe import json_safe, safe_text
 from lobu_provider.turn import ToolCall, Turn
 
 RETRIEVAL_TOOLS: Final = frozenset({"search_memory", "lobu_search_memory"})
@@ -107,7 +107,7 @@ def _snippets(turns: Iterable[Turn], names: frozenset[str] | set[str]) -> Iterat
 
 
 def _snippet_key(snippet: Mapping[str, Any]) -> str:
-    return json.dumps(snippet.get("id", {"text": snippet.get("text")}), default=str)
+    return json.dumps(json_safe(snippet.get("id", {"text": snippet.get("text")})))
 
 
 def is_retrieval(tool_name: str, names: Iterable[str]) -> bool:

@@ -37,20 +37,28 @@ class CallRecord:
 
 
 def build_response(record: CallRecord) -> dict[str, Any]:
-    """Return the response dict: JSON-safe, and without any secret of the call."""
+    """Return the response dict: JSON-safe, and without any secret of the call.
+
+    Secrets are looked for in all that came from outside. Names that we gave are left alone: a
+    header such as ``User-Agent: promptfoo`` must not break the ``sessionId`` to go on with.
+    """
     redactor = Redactor(record.secrets)
     failure = next((t.failure for t in record.turns if t.failure is not None), record.failure)
     last_output = record.turns[-1].output if record.turns else ""
-    metadata = {
-        **_present(agent=record.agent_id, thread=record.thread, sessionId=record.thread),
+    told = {
         **_present(gatewaySessionId=record.gateway_session_id),
         **describe_turns(record.turns, record.retrieval_tools),
+    }
+    metadata = {
+        **_present(agent=record.agent_id, thread=record.thread, sessionId=record.thread),
+        # Made JSON-safe first, which bounds the depth of what a gateway may nest.
+        **{key: redactor.json(json_safe(value)) for key, value in told.items()},
         "warnings": [redactor.text(warning) for warning in record.warnings],
         "run": record.run,
     }
-    response: dict[str, Any] = {"output": last_output}
+    response: dict[str, Any] = {"output": redactor.values(last_output)}
     if failure is not None:
-        response["error"] = redactor.text(str(failure))
+        response["error"] = f"[{failure.code}] {redactor.text(failure.message)}"
         metadata["error"] = describe_failure(failure)
         # Switches off promptfoo's own retry, which would replay the transcript on any error whose
         # text holds "429" or "rate limit", and would hide the text.
@@ -59,8 +67,7 @@ def build_response(record: CallRecord) -> dict[str, Any]:
         _present(sessionId=record.thread, latencyMs=milliseconds(record.latency_s)),
         metadata=metadata,
     )
-    # Redacted before it is made JSON-safe: a secret must be found as it was written.
-    safe: dict[str, Any] = json_safe(redactor.json(response))
+    safe: dict[str, Any] = json_safe(response)
     return safe
 
 

@@ -27,9 +27,16 @@ def run_info(context: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """
     ci = os.environ.get("CI", "").strip().lower() not in ("", "0", "false")
     commit = next((os.environ[name] for name in _COMMIT_VARIABLES if os.environ.get(name)), None)
-    commit = commit or _git_commit(Path.cwd())
-    optional = {"commit": commit, "repeatIndex": (context or {}).get("repeatIndex")}
+    repeat = context.get("repeatIndex") if isinstance(context, Mapping) else None
+    optional = {"commit": commit or _commit_here(), "repeatIndex": repeat}
     return {"ci": ci, **{key: value for key, value in optional.items() if value is not None}}
+
+
+def _commit_here() -> str | None:
+    try:
+        return _git_commit(Path.cwd())
+    except FileNotFoundError:  # the working directory was deleted
+        return None
 
 
 @lru_cache(maxsize=8)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from lobu_provider.errors import ConfigError, config_error
-from lobu_provider.json_safe import parse_json
+from lobu_provider.json_safe import json_safe, parse_json
 
 _SHAPES: Final = "Expected a list of strings, of {role: user, content: TEXT} or of {user: TEXT}."
 
@@ -24,7 +24,13 @@ class Transcript(NamedTuple):
     warnings: list[str]
 
 
-def read_transcript(value: Any, prompt: str, *, string_means_prompt: bool) -> Transcript | None:
+def read_transcript(
+    value: Any,
+    prompt: str,
+    *,
+    string_means_prompt: bool,
+    variables: Mapping[str, Any] | None = None,
+) -> Transcript | None:
     """Return the turns, or ``None`` when the rendered prompt is to be sent instead.
 
     ``None`` comes for an unset or null variable, an empty list, a list of blanks, and anything
@@ -34,9 +40,12 @@ def read_transcript(value: Any, prompt: str, *, string_means_prompt: bool) -> Tr
         value: ``vars.transcript`` as promptfoo passes it.
         prompt: the rendered prompt.
         string_means_prompt: take a plain string for a variable that is not meant for us.
+        variables: what to fill ``{{name}}`` and ``{{name.key}}`` in the turns from; ``None`` to
+            leave braces as they are. A turn that is blank once filled in counts as blank.
 
     Raises:
-        ConfigError: a plain string that the prompt does not contain, or an item that is not text.
+        ConfigError: a plain string that the prompt does not contain, an item that is not text, or
+            a turn that cannot be filled in.
     """
     items = _as_list(value)
     if items is None:
@@ -44,19 +53,12 @@ def read_transcript(value: Any, prompt: str, *, string_means_prompt: bool) -> Tr
             raise _split(value)
         return None
     turns = [_text_of(item, index) for index, item in enumerate(items)]
+    if variables is not None:
+        turns = [_render(turn, index, variables) for index, turn in enumerate(turns)]
     kept = [turn for turn in turns if turn.strip()]
     dropped = len(turns) - len(kept)
     warnings = [f"{dropped} blank transcript entries were dropped."] if dropped else []
     return Transcript(kept, warnings) if kept else None
-
-
-def render_turns(turns: list[str], variables: Mapping[str, Any]) -> list[str]:
-    """Fill ``{{name}}`` and ``{{name.key}}`` in each turn.
-
-    Raises:
-        ConfigError: a name that ``vars`` does not have, or a template with more than a name.
-    """
-    return [_render(turn, index, variables) for index, turn in enumerate(turns, start=1)]
 
 
 def _as_list(value: Any) -> list[Any] | None:
@@ -91,7 +93,7 @@ def _text_of(item: Any, index: int) -> str:
 
 
 def _not_text(item: Any, index: int, advice: str) -> ConfigError:
-    shown = json.dumps(item, default=str)
+    shown = json.dumps(json_safe(item))
     shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
     return config_error(f"vars.transcript[{index}] is not text: {shown}. {_SHAPES} {advice}")
 
@@ -113,21 +115,21 @@ _TEMPLATE: Final = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _NAME: Final = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
 
 
-def _render(turn: str, number: int, variables: Mapping[str, Any]) -> str:
+def _render(turn: str, index: int, variables: Mapping[str, Any]) -> str:
     def value_of(match: re.Match[str]) -> str:
         name = match.group(1).strip()
         if not _NAME.fullmatch(name):
             raise config_error(
-                f"renderTurns: turn {number} holds {match.group()!r}; only plain names such as "
-                "{{name}} or {{name.key}} can be filled in."
+                f"renderTurns: vars.transcript[{index}] holds {match.group()!r}; only plain names "
+                "such as {{name}} or {{name.key}} can be filled in."
             )
         value: Any = variables
         for key in name.split("."):
             if not isinstance(value, Mapping) or key not in value:
-                known = ", ".join(sorted(k for k in variables if not k.startswith("_")))
+                known = ", ".join(sorted(k for k in map(str, variables) if k[:1] != "_"))
                 raise config_error(
-                    f"renderTurns: turn {number} uses {match.group()!r}, which vars does not have. "
-                    f"Known: {known or '(none)'}."
+                    f"renderTurns: vars.transcript[{index}] uses {match.group()!r}, which vars "
+                    f"does not have. Known: {known or '(none)'}."
                 )
             value = value[key]
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -8,7 +8,6 @@ from typing import Any, Final, Literal, NamedTuple
 
 import anyio
 from wire_gateway import (
-    API,
     LIMIT_S,
     SESSION_ID,
     SESSION_TOKEN,
@@ -161,29 +160,36 @@ def stream(
         early_head: send the headers at once, not together with the first bytes.
     """
 
-    async def answer(exchange: Exchange) -> None:
-        waiting = head
+    async def write(exchange: Exchange) -> None:
+        waiting = b"" if early_head else head
         if early_head:
             await exchange.send(head)
-            waiting = b""
         for part in parts:
             if isinstance(part, AfterMessage):
                 await _wait(exchange.gateway, part)
                 continue
-            if waiting:
+            for chunk in filter(None, cut(part)):
                 await exchange.send(waiting)
                 waiting = b""
-            for chunk in cut(part):
-                if chunk:
-                    await exchange.chunk(chunk)
-        if end == "hold":
-            await exchange.client_gone()
-        elif end == "eof":
+                await exchange.chunk(chunk)
+
+    async def answer(exchange: Exchange) -> None:
+        async with anyio.create_task_group() as group:
+
+            async def watch() -> None:
+                await exchange.client_gone()
+                group.cancel_scope.cancel()
+
+            group.start_soon(watch)
+            await write(exchange)
+            if end != "hold":
+                group.cancel_scope.cancel()
+        if end == "eof":
             await exchange.chunk(b"")
         elif end == "cut":
             await exchange.send(b"400\r\nevent: comp")
             exchange.close()
-        else:
+        elif end == "reset":
             exchange.reset()
 
     return answer
@@ -232,29 +238,3 @@ async def run(special: Mapping[str, Answer], *messages: str, **config: Any) -> d
     async with WireGateway(answers(**special)) as gateway:
         return await call(gateway.url, *(messages or ("hello",)), **config)
 
-
-__all__ = [
-    "API",
-    "CONNECTED",
-    "AfterMessage",
-    "Answers",
-    "Cut",
-    "answers",
-    "call",
-    "complete",
-    "created",
-    "deleted",
-    "echo_token",
-    "event",
-    "failed",
-    "html",
-    "json_reply",
-    "output",
-    "queued",
-    "raw",
-    "reset",
-    "run",
-    "silence",
-    "stream",
-    "tool_use",
-]

@@ -1,0 +1,1 @@
+"""What ``doctor`` looks at, one file for each part of the world."""

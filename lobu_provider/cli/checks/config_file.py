@@ -1,0 +1,267 @@
+"""Read promptfoo's config file as far as a doctor must: providers, tests, defaults, ``env``.
+
+JSON is always readable; YAML needs PyYAML, which is no dependency of ours. JavaScript and
+TypeScript configs are not read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+NAMES: Final = tuple(
+    f"promptfooconfig.{end}" for end in ("yaml", "yml", "json", "js", "mjs", "cjs", "ts", "mts")
+)
+_YAML: Final = (".yaml", ".yml")
+
+
+class UnreadableFileError(Exception):
+    """A file cannot be read; the text says why, ``fix`` what to do.
+
+    ``is_fault`` is false when the file may be fine and only this program cannot read it.
+    """
+
+    def __init__(self, why: str, fix: str, *, is_fault: bool = True) -> None:
+        super().__init__(why)
+        self.fix = fix
+        self.is_fault = is_fault
+
+
+@dataclass(frozen=True)
+class ProviderEntry:
+    """One Lobu provider of a config file."""
+
+    where: str
+    """E.g. ``providers[0]``."""
+    id: str
+    kind: Literal["python", "package"]
+    options: Mapping[str, Any]
+    """``{id, config, env}`` as promptfoo passes them: environment templates are filled in."""
+    raw_config: Mapping[str, Any]
+    """The config block as written."""
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """A config file that was read."""
+
+    path: Path
+    data: Mapping[str, Any]
+    providers: list[ProviderEntry]
+    default_test: Mapping[str, Any]
+    tests: list[Mapping[str, Any]]
+    not_read: list[str] = field(default_factory=list)
+    """Test sources that only promptfoo can read."""
+
+
+def find_config(folder: Path) -> Path | None:
+    """Return the config file that promptfoo would take in ``folder``."""
+    return next((folder / name for name in NAMES if (folder / name).is_file()), None)
+
+
+def read_config(path: Path) -> ConfigFile:
+    """Read a config file.
+
+    Raises:
+        UnreadableFileError: missing, not JSON or YAML, or YAML without PyYAML.
+    """
+    data = _mapping(_load(path))
+    if not data:
+        raise UnreadableFileError(
+            f"{path} does not hold a mapping", "Write promptfoo's config as keys."
+        )
+    not_read: list[str] = []
+    env = {name: _render(value, {}) for name, value in _mapping(data.get("env")).items()}
+    default_test = data.get("defaultTest")
+    if isinstance(default_test, str):
+        default_test = next(iter(_linked(default_test, path.parent, not_read)), None)
+    tests = list(_tests(data.get("tests"), path.parent, not_read))
+    for scenario in _list(data.get("scenarios")):
+        tests += _tests(_mapping(scenario).get("tests"), path.parent, not_read)
+    return ConfigFile(
+        path=path,
+        data=data,
+        providers=list(_providers(data, env, path.parent)),
+        default_test=_mapping(default_test),
+        tests=tests,
+        not_read=not_read,
+    )
+
+
+def _load(path: Path) -> Any:
+    if path.suffix.lower() not in (".json", *_YAML):
+        raise UnreadableFileError(
+            f"{path} is a program, which doctor does not run",
+            "Give the connection by options or the environment instead.",
+            is_fault=False,
+        )
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise UnreadableFileError(f"{path} cannot be read: {reason}", "Check the path.") from None
+    return _parse_yaml(path, text) if path.suffix.lower() in _YAML else _parse_json(path, text)
+
+
+def _parse_json(path: Path, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableFileError(f"{path} is not JSON: {error}", "Correct it.") from None
+
+
+def _parse_yaml(path: Path, text: str) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise UnreadableFileError(
+            f"{path} is not checked: reading YAML needs PyYAML",
+            f"{sys.executable} -m pip install pyyaml",
+            is_fault=False,
+        ) from None
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        # Not the whole text: it quotes the file, which may hold a token.
+        where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        what = getattr(error, "problem", None) or type(error).__name__
+        raise UnreadableFileError(f"{path} is not YAML: {what}{where}", "Correct it.") from None
+
+
+def _tests(value: Any, folder: Path, not_read: list[str]) -> Iterator[Mapping[str, Any]]:
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, Mapping) and "path" not in item:
+            yield item
+        elif isinstance(item, Mapping):
+            not_read.append(str(item["path"]))
+        elif isinstance(item, str):
+            for linked in _linked(item, folder, not_read):
+                yield from (t for t in _as_list(linked) if isinstance(t, Mapping))
+
+
+def _linked(reference: str, folder: Path, not_read: list[str]) -> Iterator[Any]:
+    path = folder / reference.removeprefix("file://")
+    if path.suffix.lower() in (".json", *_YAML) and path.is_file():
+        try:
+            yield _load(path)
+        except UnreadableFileError:
+            not_read.append(reference)
+    else:
+        not_read.append(reference)
+
+
+def _providers(
+    data: Mapping[str, Any], env: Mapping[str, Any], folder: Path
+) -> Iterator[ProviderEntry]:
+    for key in ("providers", "targets"):
+        value = data.get(key)
+        entries = _as_list(value) if value is not None else []
+        for index, entry in enumerate(entries):
+            provider_id, options = _entry(entry)
+            raw = _mapping(options.get("config"))
+            rendered = str(_render(provider_id, env))
+            kind = _kind(rendered, raw, folder)
+            if kind is not None:
+                yield ProviderEntry(
+                    where=f"{key}[{index}]",
+                    id=rendered,
+                    kind=kind,
+                    options={
+                        "id": rendered,
+                        "config": {**_render(raw, env), "basePath": str(folder)},
+                        "env": env,
+                    },
+                    raw_config=raw,
+                )
+
+
+def _entry(entry: Any) -> tuple[str, Mapping[str, Any]]:
+    """Return id and options of an entry in any of promptfoo's three forms."""
+    if isinstance(entry, str):
+        return entry, {}
+    options = _mapping(entry)
+    if isinstance(options.get("id"), str):
+        return options["id"], options
+    if len(options) == 1:  # {'file://hook.py': {config: ...}}
+        (name, inner) = next(iter(options.items()))
+        return str(name), _mapping(inner)
+    return "", options
+
+
+_OURS: Final = frozenset({"agent", "gateway", "tokenEnv", "tokenFile", "tokenCommand"})
+
+
+def _kind(
+    provider_id: str, config: Mapping[str, Any], folder: Path
+) -> Literal["python", "package"] | None:
+    if re.match(r"package:@lobu/promptfoo-provider(:|$)", provider_id):
+        return "package"
+    if provider_id.partition(":")[0] not in ("file", "python"):
+        return None
+    name = script_name(provider_id)
+    if name.endswith("lobu_hook.py") or _OURS & set(config):
+        return "python"
+    return "python" if name.endswith(".py") and _mentions_us(folder / name) else None
+
+
+def script_name(provider_id: str) -> str:
+    """Return the path in ``file://hook.py`` or ``python:hook.py:function``."""
+    name = provider_id.partition(":")[2].removeprefix("//")
+    return re.sub(r"(\.py):[\w.]+$", r"\1", name)
+
+
+def _mentions_us(path: Path) -> bool:
+    try:
+        return "lobu_provider" in path.read_text("utf-8", "replace")[:100_000]
+    except OSError:
+        return False
+
+
+_TEMPLATE: Final = re.compile(
+    r"""\{\{-?\s*env(?:\.(?P<name>\w+)|\[\s*['"](?P<key>\w+)['"]\s*\])\s*
+        (?:\|\s*default\(\s*(?P<quote>['"])(?P<default>.*?)(?P=quote)\s*
+           (?:,\s*(?P<blank>true|false)\s*)?\)\s*)?-?\}\}""",
+    re.VERBOSE,
+)
+
+
+def _render(value: Any, env: Mapping[str, Any]) -> Any:
+    """Fill in ``{{env.NAME}}`` and its ``default(...)`` as promptfoo does when it loads a config.
+
+    An unset variable without a default stays as it is written, and so does any other template.
+    """
+    if isinstance(value, str):
+        return _TEMPLATE.sub(lambda found: _variable(found, env), value)
+    if isinstance(value, Mapping):
+        return {key: _render(item, env) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_render(item, env) for item in value]
+    return value
+
+
+def _variable(found: re.Match[str], env: Mapping[str, Any]) -> str:
+    name = found["name"] or found["key"]
+    value = env.get(name, os.environ.get(name))
+    default = found["default"]
+    if default is not None and (value is None or (value == "" and found["blank"] == "true")):
+        return default
+    return found.group() if value is None else str(value)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

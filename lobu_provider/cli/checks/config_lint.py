@@ -1,0 +1,245 @@
+"""What in a config file makes promptfoo do something other than what it looks like.
+
+The rules are promptfoo's (0.121 and 0.123); each is told with the line to write instead.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from lobu_provider.cli.checks.config_file import ConfigFile, ProviderEntry
+from lobu_provider.cli.checks.finding import Finding
+
+MODEL_GRADED: Final = frozenset(
+    {
+        "agent-rubric",
+        "answer-relevance",
+        "context-faithfulness",
+        "context-recall",
+        "context-relevance",
+        "conversation-relevance",
+        "factuality",
+        "g-eval",
+        "llm-rubric",
+        "model-graded-closedqa",
+        "model-graded-factuality",
+        "search-rubric",
+        "select-best",
+        "similar",
+        "trajectory:goal-success",
+    }
+)
+"""Assertion types that ask a model."""
+
+_NEED_QUERY: Final = frozenset({"context-faithfulness", "context-relevance"})
+_SHOWN: Final = 3
+
+
+def lint(config: ConfigFile) -> Iterator[Finding]:
+    """Yield what is wrong with the file; one ``ok`` when nothing is."""
+    found = [
+        *_split_transcripts(config),
+        *_context_transforms(config),
+        *_missing_queries(config),
+        *_missing_thresholds(config),
+        *_unpinned_graders(config),
+        *_descriptions(config),
+    ]
+    for entry in config.providers:
+        found += [*_token_in_file(entry), *_provider_key(entry)]
+    if not found:
+        found = [Finding("tests", "ok", f"{len(config.tests)} tests read in {config.path}")]
+    yield from found
+    if config.not_read:
+        yield Finding(
+            "tests",
+            "ok",
+            f"not looked at, only promptfoo can read it: {_listed(config.not_read)}",
+        )
+
+
+def _split_transcripts(config: ConfigFile) -> Iterator[Finding]:
+    if os.environ.get("PROMPTFOO_DISABLE_VAR_EXPANSION", "").lower() in ("1", "true", "yes"):
+        return
+    split = []
+    for name, test in _named(config):
+        options = {**_options(config.default_test), **_options(test)}
+        variables = {**_vars(config.default_test), **_vars(test)}
+        turns = variables.get("transcript")
+        if not (isinstance(turns, list) and turns and isinstance(turns[0], str)):
+            continue
+        reshaped = "transcript" in str(options.get("transformVars", ""))
+        if options.get("disableVarExpansion") is not True and not reshaped:
+            split.append(name)
+    if split:
+        yield Finding(
+            "transcripts",
+            "fail",
+            "promptfoo splits vars.transcript into one test per entry, so the turns are not one "
+            f"conversation: {_listed(split)}",
+            "Add to defaultTest (or to the test):  options: {disableVarExpansion: true}",
+        )
+
+
+def _context_transforms(config: ConfigFile) -> Iterator[Finding]:
+    wrong = [
+        name
+        for name, _, assertion in _assertions(config)
+        if re.match(r"\s*metadata\b", str(assertion.get("contextTransform", "")))
+    ]
+    if wrong:
+        yield Finding(
+            "context",
+            "fail",
+            f"contextTransform starts with 'metadata', which promptfoo does not define: "
+            f"{_listed(wrong)}",
+            "Write  contextTransform: 'context.metadata.retrievedContext'",
+        )
+
+
+def _missing_queries(config: ConfigFile) -> Iterator[Finding]:
+    common = _vars(config.default_test)
+    lacking = [
+        name
+        for name, test, assertion in _assertions(config)
+        if _type(assertion) in _NEED_QUERY and not ({**common, **_vars(test)}).get("query")
+    ]
+    if lacking:
+        yield Finding(
+            "context",
+            "fail",
+            "context-faithfulness and context-relevance need the variable 'query', and the test "
+            f"becomes an error without it: {_listed(lacking)}",
+            "Add  query: ...  to the test's vars, for a transcript its last turn.",
+        )
+
+
+def _missing_thresholds(config: ConfigFile) -> Iterator[Finding]:
+    lacking = [
+        name
+        for name, _, assertion in _assertions(config)
+        if _type(assertion).startswith("context-") and "threshold" not in assertion
+    ]
+    if lacking:
+        yield Finding(
+            "context",
+            "warn",
+            "context-* assertions without a threshold always pass in promptfoo 0.121 "
+            f"(newer: 0.5): {_listed(lacking)}",
+            "Add  threshold: 0.5  or what you need.",
+        )
+
+
+def _unpinned_graders(config: ConfigFile) -> Iterator[Finding]:
+    if _options(config.default_test).get("provider"):
+        return
+    unpinned = [
+        f"{name} ({_type(assertion)})"
+        for name, test, assertion in _assertions(config)
+        if _type(assertion) in MODEL_GRADED
+        and not assertion.get("provider")
+        and not _options(test).get("provider")
+    ]
+    if unpinned:
+        yield Finding(
+            "graders",
+            "warn",
+            "a model grades, and which one depends on promptfoo's version and on the API keys "
+            f"that are set: {_listed(unpinned)}",
+            "Pin it:  defaultTest: {options: {provider: anthropic:messages:MODEL}}",
+        )
+
+
+def _descriptions(config: ConfigFile) -> Iterator[Finding]:
+    names = [str(test.get("description") or "").strip() for test in config.tests]
+    missing = [f"tests[{index}]" for index, name in enumerate(names) if not name]
+    double = [name for name, count in Counter(names).items() if name and count > 1]
+    if missing:
+        yield Finding(
+            "descriptions",
+            "warn",
+            f"without a description a result is hard to find: {_listed(missing)}",
+            "Add  description: ...  to each test.",
+        )
+    if double:
+        yield Finding(
+            "descriptions",
+            "warn",
+            f"several tests have the same description: {_listed(double)}",
+            "Give each its own.",
+        )
+
+
+def _token_in_file(entry: ProviderEntry) -> Iterator[Finding]:
+    token = entry.raw_config.get("token")
+    if not isinstance(token, str) or not token.strip():
+        return
+    templated = "{{" in token
+    yield Finding(
+        "token in file",
+        "warn" if templated else "fail",
+        f"{entry.where}: promptfoo stores the config block in its database, cache and debug log, "
+        + ("with the token filled in" if templated else "and the file holds a token in clear"),
+        "Remove 'token': LOBU_TOKEN is read from the environment. "
+        "For another variable:  tokenEnv: NAME",
+    )
+
+
+def _provider_key(entry: ProviderEntry) -> Iterator[Finding]:
+    value = entry.raw_config.get("provider")
+    if value not in (None, "", "claude"):
+        yield Finding(
+            "provider key",
+            "fail",
+            f"{entry.where}: 'provider' is {str(value)!r}; every gateway we know answers 400 to "
+            "anything but 'claude', which selects nothing",
+            "Remove 'provider'; the model is set at the agent.",
+        )
+
+
+def _named(config: ConfigFile) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for index, test in enumerate(config.tests):
+        description = str(test.get("description") or "").strip()
+        yield (f"{description!r}" if description else f"tests[{index}]"), test
+    if not config.tests and not config.not_read:  # promptfoo makes one test of the defaults alone
+        yield "defaultTest", {}
+
+
+def _assertions(
+    config: ConfigFile,
+) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    for name, test in _named(config):
+        for source in (config.default_test, test):
+            for assertion in _flat(source.get("assert")):
+                yield name, test, assertion
+
+
+def _flat(assertions: Any) -> Iterator[Mapping[str, Any]]:
+    for assertion in assertions if isinstance(assertions, list) else ():
+        if isinstance(assertion, Mapping):
+            yield assertion
+            yield from _flat(assertion.get("assert"))  # an assert-set
+
+
+def _type(assertion: Mapping[str, Any]) -> str:
+    return str(assertion.get("type", "")).removeprefix("not-")
+
+
+def _options(test: Mapping[str, Any]) -> Mapping[str, Any]:
+    options = test.get("options")
+    return options if isinstance(options, Mapping) else {}
+
+
+def _vars(test: Mapping[str, Any]) -> Mapping[str, Any]:
+    variables = test.get("vars")
+    return variables if isinstance(variables, Mapping) else {}
+
+
+def _listed(names: Iterable[str]) -> str:
+    distinct = list(dict.fromkeys(names))
+    more = len(distinct) - _SHOWN
+    return ", ".join(distinct[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,39 @@
+"""One line of the doctor's report, and the time that all of them together may take."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+Status = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found."""
+
+    check: str
+    """A fixed name, e.g. ``gateway``."""
+    status: Status
+    detail: str
+    fix: str | None = None
+    """What to do; with status ``ok`` a tip."""
+    is_gateway: bool = False
+    """Whether a failure lies with the gateway (unreachable, refused) and not on this side."""
+
+
+class TimeBudget:
+    """Seconds that are left of a limit over everything."""
+
+    def __init__(self, limit_s: float) -> None:
+        self._end_s = time.monotonic() + limit_s
+
+    def at_most(self, seconds: float) -> float:
+        """Return ``seconds``, or what is left if that is less; never under 0.1."""
+        return max(0.1, min(seconds, self._end_s - time.monotonic()))
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing is left."""
+        return time.monotonic() >= self._end_s

@@ -1,0 +1,167 @@
+"""No secret of a call leaves it, and nothing else is touched."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lobu_provider.redaction import MASK, MIN_SECRET_LENGTH, Redactor
+
+UNLIMITED = settings(deadline=None)
+
+# Few letters, the mask's own among them: secrets overlap, contain each other and touch the mask.
+SMALL = st.text("ab* :/@", max_size=40)
+SMALL_SECRETS = st.lists(st.text("ab*:", min_size=6, max_size=9), max_size=4)
+SECRETS = st.lists(st.none() | st.text(max_size=30), max_size=4)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | SMALL,
+    lambda inner: st.lists(inner) | st.dictionaries(SMALL, inner),
+)
+
+
+def _known(secrets: list[Any]) -> list[str]:
+    return [s.strip() for s in secrets if s is not None and len(s.strip()) >= MIN_SECRET_LENGTH]
+
+
+@UNLIMITED
+@given(SMALL_SECRETS, SMALL)
+def test_no_known_secret_is_left_in_a_text_however_they_overlap(
+    secrets: list[str], text: str
+) -> None:
+    redactor = Redactor(secrets)
+    for secret in _known(secrets):
+        assert secret not in redactor.values(text)
+        assert secret not in redactor.text(text)
+
+
+@UNLIMITED
+@given(SECRETS, st.text(), st.text())
+def test_a_secret_between_any_two_texts_is_gone(
+    secrets: list[str | None], before: str, after: str
+) -> None:
+    redactor = Redactor(secrets)
+    for secret in _known(secrets):
+        assert secret not in redactor.values(before + secret + after)
+
+
+@UNLIMITED
+@given(SMALL_SECRETS, SMALL)
+def test_redacting_twice_changes_nothing_more(secrets: list[str], text: str) -> None:
+    redactor = Redactor(secrets)
+    assert redactor.values(redactor.values(text)) == redactor.values(text)
+    assert redactor.text(redactor.text(text)) == redactor.text(text)
+
+
+@UNLIMITED
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "bearer ",
+                "owl_pat_",
+                "abcdef",
+                "0123456789abcdef",
+                ":",
+                "://",
+                "@",
+                "?token=",
+                "&",
+                " ",
+            ]
+        ),
+        max_size=12,
+    ).map("".join)
+)
+def test_shapes_are_redacted_idempotently_whatever_they_touch(text: str) -> None:
+    redactor = Redactor()
+    assert redactor.text(redactor.text(text)) == redactor.text(text)
+
+
+@UNLIMITED
+@given(st.lists(st.text("xyz0123456", min_size=6), max_size=3), st.text("abc *\n{}\"'"))
+def test_a_text_without_a_secret_is_not_touched(secrets: list[str], text: str) -> None:
+    assert Redactor(secrets).values(text) == text
+    assert Redactor(secrets).text(text) == text
+
+
+@UNLIMITED
+@given(SMALL_SECRETS, JSON)
+def test_no_string_or_key_of_a_json_value_holds_a_secret_afterwards(
+    secrets: list[str], value: Any
+) -> None:
+    def strings(value: Any) -> list[str]:
+        if isinstance(value, dict):
+            return [*value, *(s for item in value.values() for s in strings(item))]
+        if isinstance(value, list):
+            return [s for item in value for s in strings(item)]
+        return [value] if isinstance(value, str) else []
+
+    redacted = Redactor(secrets).json(value)
+    for secret in _known(secrets):
+        assert not [s for s in strings(redacted) if secret in s]
+    assert Redactor(secrets).json(redacted) == redacted
+
+
+def test_tuples_are_searched_too() -> None:
+    assert Redactor(["s3cret-value"]).json(({"k": ("s3cret-value",)},)) == [{"k": [MASK]}]
+
+
+def test_a_secret_that_contains_another_goes_as_a_whole() -> None:
+    assert Redactor(["secret", "my-secret-token"]).values("x my-secret-token y") == f"x {MASK} y"
+
+
+@pytest.mark.parametrize("secret", [None, "", "   ", "abc", "12345", " 12345 "])
+def test_blank_and_short_values_are_no_secrets(secret: str | None) -> None:
+    text = "abc 12345 and the rest"
+    assert Redactor([secret]).text(text) == text
+
+
+def test_white_space_around_a_secret_does_not_hide_it() -> None:
+    assert Redactor(["  s3cret-value\n"]).values("<s3cret-value>") == f"<{MASK}>"
+
+
+@pytest.mark.parametrize("secret", ['pass"word-1', "pass\\word-1", "påss\tword-1", "\u2028-secret"])
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_secret_is_found_inside_a_json_string_too(secret: str, ascii_only: bool) -> None:
+    text = json.dumps([{"content": f"it is {secret}!"}], ensure_ascii=ascii_only)
+    assert json.loads(Redactor([secret]).values(text)) == [{"content": f"it is {MASK}!"}]
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "basic", "Token"])
+def test_the_secret_of_a_header_value_is_what_follows_its_scheme(scheme: str) -> None:
+    redactor = Redactor([f"{scheme} dXNlcjpwYXNz"])
+    assert redactor.values("the proxy says: dXNlcjpwYXNz is bad") == (
+        f"the proxy says: {MASK} is bad"
+    )
+
+
+SESSION_TOKEN = f"{'a1' * 12}:{'b2' * 16}:{'c3' * 40}"
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted"),
+    [
+        ("token owl_pat_abcDEF123.x-y is bad", "token *** is bad"),
+        ("OWL_PAT_ABCDEF", "***"),
+        (f"got {SESSION_TOKEN}!", "got ***!"),
+        ("Authorization: Bearer abc.def.ghi", "Authorization: Bearer ***"),
+        ("authorization: basic dXNlcjpwYXNz", "authorization: basic ***"),
+        ("at http://me:secret@gw.example/lobu", "at http://***@gw.example/lobu"),
+        ("GET /events?since=1&token=abc&x=1", "GET /events?since=1&token=***&x=1"),
+        ("a Bearer of news", "a Bearer of news"),
+        ("mail me@example.com", "mail me@example.com"),
+        ("ratio 1:2:3", "ratio 1:2:3"),
+    ],
+)
+def test_our_own_texts_lose_whatever_is_shaped_like_a_secret(text: str, redacted: str) -> None:
+    assert Redactor().text(text) == redacted
+
+
+def test_an_agents_answer_is_never_altered_by_a_guess() -> None:
+    answer = "Send 'Authorization: Bearer abc.def.ghi' to http://me:secret@host?token=1"
+    assert Redactor(["another-secret"]).values(answer) == answer
+    assert Redactor(["another-secret"]).json([answer]) == [answer]
