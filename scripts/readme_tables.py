@@ -1,7 +1,7 @@
 """Write the README's tables of config keys and error codes from the code.
 
-    python scripts/readme_tables.py          rewrites README.md
-    python scripts/readme_tables.py --check  exits 1 if it would change
+python scripts/readme_tables.py          rewrites README.md
+python scripts/readme_tables.py --check  exits 1 if it would change
 """
 
 from __future__ import annotations
