@@ -17,7 +17,7 @@ import anyio
 
 from lobu_provider.errors import Failure, LobuError, Phase, error_for, failure
 from lobu_provider.event_stream import EventStream
-from lobu_provider.events import Complete, Ephemeral, Event, TurnError
+from lobu_provider.events import Complete, Ephemeral, Event, TurnError, UnreadableEvent
 from lobu_provider.gateway_client import GatewayClient, SentMessage, Session
 from lobu_provider.turn import Turn, belongs_to_turn, events_of_turn, fold_turn
 
@@ -113,9 +113,18 @@ class Conversation:
                     on_event(event)
                 if isinstance(event, Complete):
                     return
-                if isinstance(event, (TurnError, Ephemeral)):
-                    wait = ERROR_GRACE_S if isinstance(event, TurnError) else NOTICE_GRACE_S
-                    grace.deadline = min(grace.deadline, anyio.current_time() + wait)
+                grace.deadline = min(grace.deadline, anyio.current_time() + _grace_s(event))
+
+
+def _grace_s(event: Event) -> float:
+    """How much longer a turn is waited for after ``event``; without end for most."""
+    if isinstance(event, Ephemeral):
+        return NOTICE_GRACE_S
+    if isinstance(event, TurnError) or (
+        isinstance(event, UnreadableEvent) and event.name in ("complete", "error", "agent-error")
+    ):
+        return ERROR_GRACE_S
+    return math.inf
 
 
 class _Exchange:

@@ -39,7 +39,7 @@ class EventStream:
         self._send, self._receive = anyio.create_memory_object_stream[Event](BUFFER_EVENTS)
         self._alive = anyio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._end: BaseException | None = None
+        self._end: Exception | None = None
         self.connected_ms: float | None = None
         """The gateway's timestamp on ``connected``; older events are replays."""
 
@@ -91,25 +91,32 @@ class EventStream:
 
     async def _read(self) -> None:
         try:
-            with self._send:
-                await self._read_events()
+            await self._read_events()
         except Exception as exc:  # noqa: BLE001 - handed to whoever waits for the next event
-            self._end = exc
+            self._finish(exc)
         finally:
+            self._send.close()
             self._alive.set()
 
     async def _read_events(self) -> None:
-        end = "ended"
         stream = self._client.stream_events(self._session, on_bytes=self._alive.set)
         async with stream as frames:
             async for frame in frames:
                 event = parse_event(frame, received_s=anyio.current_time())
                 if isinstance(event, Connected):
                     self.connected_ms = event.timestamp_ms
+                if self._end is None:
+                    await self._send.send(event)
                 if isinstance(event, Closed):
-                    end = f"was closed by the gateway ({event.data.get('reason', 'no reason')})"
-                await self._send.send(event)
-        raise error_for(_ended(end))
+                    # The end also where a proxy keeps the connection open after it.
+                    reason = event.data.get("reason", "no reason")
+                    self._finish(error_for(_ended(f"was closed by the gateway ({reason})")))
+        self._finish(error_for(_ended("ended")))
+
+    def _finish(self, reason: Exception) -> None:
+        """No more events; the first reason counts. What waits to be read can still be read."""
+        self._end = self._end or reason
+        self._send.close()
 
 
 def _ended(how: str) -> Failure:

@@ -122,17 +122,21 @@ class UnknownEvent(Event):
     """An event that this version does not know, or one without the shape that its name promises."""
 
 
+class UnreadableEvent(UnknownEvent):
+    """An event whose data is not a JSON object; ``data["raw"]`` holds it. It names no message."""
+
+
 CARD_NAMES: Final = frozenset({"question", "tool-approval", "link-button", "suggestion"})
 
 
 def parse_event(frame: Frame, *, received_s: float = 0.0) -> Event:
-    """Read one frame. Never raises; what cannot be read becomes an :class:`UnknownEvent`."""
+    """Read one frame. Never raises; what cannot be read becomes an :class:`UnreadableEvent`."""
     try:
         data = parse_json(frame.data)
     except ValueError:
         data = None
     if not isinstance(data, dict):
-        return UnknownEvent(name=frame.event, data={"raw": frame.data}, received_s=received_s)
+        return UnreadableEvent(name=frame.event, data={"raw": frame.data}, received_s=received_s)
     common: dict[str, Any] = {
         "name": frame.event,
         "data": data,

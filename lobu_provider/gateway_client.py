@@ -8,8 +8,9 @@ machine cannot reach and are never followed, and neither are redirects.
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -88,6 +89,7 @@ class GatewayClient:
         self.limits = limits or RequestLimits()
         self._token = token
         self._org = org
+        self._secrets = [value for value in (token, *(headers or {}).values()) if value]
         self._http = open_http(self.base_url, dict(headers or {}), transport, self.limits)
 
     async def __aenter__(self) -> GatewayClient:
@@ -146,6 +148,7 @@ class GatewayClient:
                     phase="create",
                 )
             )
+        self._secrets.append(token)
         return Session(id=session_id, agent_id=agent_id, thread=thread, token=token)
 
     async def send_message(self, session: Session, content: str, *, message_id: str) -> SentMessage:
@@ -195,7 +198,8 @@ class GatewayClient:
             response = await self._http.send(request, stream=True)
         try:
             await self._check_stream(response, session)
-            yield iter_frames(chunks(response, on_bytes))
+            async with aclosing(iter_frames(chunks(response, on_bytes))) as frames:
+                yield frames
         finally:
             with anyio.CancelScope(shield=True), anyio.move_on_after(1):
                 await response.aclose()
@@ -206,7 +210,7 @@ class GatewayClient:
             return
         with mapped_errors("GET", str(response.url), "connect"):
             with anyio.fail_after(self.limits.request_s):
-                reply = await read(response)
+                reply = await read(response, self._secrets)
         if response.status_code != 200:
             raise error_for(failure_of_reply(reply, "connect", agent_id=session.agent_id))
         raise error_for(
@@ -251,10 +255,15 @@ class GatewayClient:
         also_fine: tuple[int, ...] = (),
     ) -> HttpReply:
         url = self.base_url + path
+        content = None
+        if body is not None:
+            # ASCII, unlike httpx's own: a lone surrogate can be sent only as an escape.
+            content = json.dumps(body)
+            headers = {**headers, "Content-Type": "application/json"}
         limit_s = self.limits.request_s if limit_s is None else limit_s
         with mapped_errors(method, url, phase), anyio.fail_after(limit_s):
-            async with self._http.stream(method, url, json=body, headers=headers) as response:
-                reply = await read(response)
+            async with self._http.stream(method, url, content=content, headers=headers) as response:
+                reply = await read(response, self._secrets)
         if 200 <= reply.status < 300 or reply.status in also_fine:
             return reply
         raise error_for(failure_of_reply(reply, phase, agent_id=agent_id))

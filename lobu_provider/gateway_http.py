@@ -6,7 +6,7 @@ What httpx raises becomes one of our errors here and nowhere else.
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -70,8 +70,11 @@ def _ssl_context() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-async def read(response: httpx.Response) -> HttpReply:
-    """Read a plain reply to its end, or to 1 MB: no reply of the gateway comes near."""
+async def read(response: httpx.Response, secrets: Iterable[str] = ()) -> HttpReply:
+    """Read a plain reply to its end, or to 1 MB: no reply of the gateway comes near.
+
+    ``secrets`` are kept out of whatever quotes the reply.
+    """
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
@@ -83,6 +86,7 @@ async def read(response: httpx.Response) -> HttpReply:
         status=response.status_code,
         body=body[:MAX_REPLY_BYTES].decode("utf-8", "replace"),
         location=response.headers.get("location"),
+        secrets=tuple(secrets),
     )
 
 
@@ -130,6 +134,20 @@ def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
                 "timeout",
                 f"The gateway did not answer {method} {url} in time. "
                 "It accepts connections; see its log for what holds it up.",
+                phase=phase,
+            )
+        ) from exc
+    except httpx.LocalProtocolError as exc:  # its text repeats the header's value
+        raise config_error(
+            f"{method} {url} cannot be sent: the token or a header holds characters that HTTP "
+            "does not allow (not shown), such as a line end."
+        ) from exc
+    except httpx.DecodingError as exc:
+        raise error_for(
+            failure(
+                "gateway",
+                f"The reply to {method} {url} cannot be read: {_reason(exc)}. "
+                "A proxy in between may compress it wrongly.",
                 phase=phase,
             )
         ) from exc

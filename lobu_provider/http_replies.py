@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from lobu_provider.errors import Failure, Phase, error_for, failure
 from lobu_provider.json_safe import parse_json
+from lobu_provider.redaction import Redactor
 
 MAX_QUOTED: Final = 300
 """Characters of an unreadable body that a message quotes."""
@@ -28,6 +30,24 @@ class HttpReply:
     body: str
     location: str | None = None
     """Target of a redirect."""
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    """What a message must not repeat: a careless server shows the request's own headers."""
+
+    @property
+    def shown_body(self) -> str:
+        """The body for a message; without secrets before it is shortened, so no half is left."""
+        return Redactor(self.secrets).text(self.body)
+
+    @property
+    def shown_location(self) -> str:
+        """Host and path of a redirect; the rest may hold a login's one-time code."""
+        try:
+            target = urlsplit(self.location or "")
+            host = target.hostname
+        except ValueError:
+            return "(not a URL)"
+        origin = f"{target.scheme}://{host}" if host else ""
+        return Redactor(self.secrets).text(origin + target.path) or "(nowhere)"
 
     def json_object(self, phase: Phase) -> Mapping[str, Any]:
         """Return the body as a JSON object.
@@ -44,7 +64,7 @@ class HttpReply:
                 failure(
                     "gateway",
                     f"{self.method} {self.url} answered {self.status} with something that is not "
-                    f"a JSON object: {quote_body(self.body)}. "
+                    f"a JSON object: {quote_body(self.shown_body)}. "
                     "Is this address a Lobu gateway? A login page or another server may answer "
                     "here.",
                     phase=phase,
@@ -83,11 +103,11 @@ def error_text(body: str) -> str:
 
 def failure_of_reply(reply: HttpReply, phase: Phase, *, agent_id: str) -> Failure:
     """Return what a reply that is not a success means, and what to do about it."""
-    said = f"{reply.method} {reply.url} answered {reply.status}: {error_text(reply.body)}"
+    said = f"{reply.method} {reply.url} answered {reply.status}: {error_text(reply.shown_body)}"
     if 300 <= reply.status < 400:
         return failure(
             "gateway",
-            f"{said}. It redirects to {reply.location or '(nowhere)'}, and redirects are not "
+            f"{said}. It redirects to {reply.shown_location}, and redirects are not "
             "followed, since the token would go along. Give the final address as the gateway.",
             phase=phase,
             error_class="config",

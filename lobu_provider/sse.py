@@ -15,7 +15,7 @@ Only CR, LF and CRLF end a line; U+2028 and U+0085 may stand raw in the data.
 from __future__ import annotations
 
 import codecs
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 
 import httpx
 from httpx_sse import EventSource
@@ -23,7 +23,7 @@ from httpx_sse import EventSource
 from lobu_provider.events import Frame
 
 
-async def iter_frames(chunks: AsyncIterable[bytes]) -> AsyncIterator[Frame]:
+async def iter_frames(chunks: AsyncIterable[bytes]) -> AsyncGenerator[Frame, None]:
     """Yield each complete event of a byte stream, however it is cut into chunks.
 
     A frame that the end of the stream cuts off is not an event. Bytes that are not UTF-8 become

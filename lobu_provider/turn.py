@@ -22,6 +22,7 @@ from lobu_provider.events import (
     ToolUse,
     TurnError,
     UnknownEvent,
+    UnreadableEvent,
 )
 from lobu_provider.json_safe import json_safe
 from lobu_provider.turn_failures import failure_of_answer, failure_of_error
@@ -53,6 +54,8 @@ class Turn:
     """Cards and notices for a person, as they came. Never answered, approved or opened."""
     other_events: tuple[Event, ...] = ()
     """Events of this turn that this version does not know."""
+    suggestions: tuple[Any, ...] = ()
+    """Follow-up messages that a newer gateway proposes at the end of a turn."""
     completed: bool = False
     """The gateway ended the turn without an error."""
     awaiting_human_decision: bool = False
@@ -89,15 +92,15 @@ def belongs_to_turn(
 ) -> bool:
     """Return whether an event belongs to the one turn in flight.
 
-    A card or error that names no message is this turn's, unless it is older than the connection:
-    then it is a replay of an earlier turn.
+    A card or error that names no message is this turn's, and so is an event that cannot be read,
+    unless it is older than the connection: then it is a replay of an earlier turn.
 
     Args:
         event: received since the message was sent.
         message_ids: the id that we sent and the one that the gateway answered with.
         connected_ms: the gateway's timestamp on ``connected``.
     """
-    if event.is_addressed or not isinstance(event, (Card, TurnError)):
+    if event.is_addressed or not isinstance(event, (Card, TurnError, UnreadableEvent)):
         return event.concerns(message_ids)
     replayed = (
         event.timestamp_ms is not None
@@ -143,6 +146,7 @@ def fold_turn(user_text: str, events: Iterable[Event]) -> Turn:
         tool_calls=tool_calls,
         interactions=tuple(e for e in story.events if isinstance(e, (Card, Ephemeral))),
         other_events=tuple(e for e in story.events if isinstance(e, UnknownEvent)),
+        suggestions=_suggestions(complete),
         completed=complete is not None and not story.of(TurnError),
         awaiting_human_decision=complete is not None and complete.awaiting_human_decision,
         failure=_failure(story, output, final, tool_calls),
@@ -169,6 +173,14 @@ def _failure(
     errors = story.of(TurnError)
     if errors:
         return failure_of_error(errors[0].text, errors[0].error_code)
+    unreadable = _unreadable(story, final)
+    if unreadable is not None:
+        return failure(
+            "gateway",
+            f"A {unreadable.name!r} event of this turn cannot be read, so what the agent did is "
+            f"not known in full: {str(unreadable.data['raw'])[:200]!r}",
+            phase="turn",
+        )
     notices = story.of(Ephemeral)
     if notices and (story.complete is None or not output.strip()):
         return failure(
@@ -206,6 +218,22 @@ def _failure_of_empty(
         "The turn ended with an empty answer, without a tool call or a card.",
         phase="turn",
     )
+
+
+def _unreadable(story: _Story, final: str | None) -> Event | None:
+    """Return the unreadable event without which no verdict can be given.
+
+    A lost piece of text is made good by the gateway's ``finalText``.
+    """
+    needed = {"tool_use", "complete", "error", "agent-error"}
+    if story.complete is not None and final is None:
+        needed.add("output")
+    return next((e for e in story.of(UnreadableEvent) if e.name in needed), None)
+
+
+def _suggestions(complete: Complete | None) -> tuple[Any, ...]:
+    found = complete.data.get("suggestions") if complete is not None else None
+    return tuple(found) if isinstance(found, list) else ()
 
 
 def _first_text_s(story: _Story) -> float | None:

@@ -124,7 +124,9 @@ def test_white_space_around_a_secret_does_not_hide_it() -> None:
     assert Redactor(["  s3cret-value\n"]).values("<s3cret-value>") == f"<{MASK}>"
 
 
-@pytest.mark.parametrize("secret", ['pass"word-1', "pass\\word-1", "påss\tword-1", "\u2028-secret"])
+@pytest.mark.parametrize(
+    "secret", ['pass"word-1', "pass\\word-1", "påss\tword-1", "line\u2028-secret"]
+)
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_a_secret_is_found_inside_a_json_string_too(secret: str, ascii_only: bool) -> None:
     text = json.dumps([{"content": f"it is {secret}!"}], ensure_ascii=ascii_only)

@@ -16,8 +16,8 @@ from lobu_provider.cli.common import ExitCode, exit_code, print_json, report, sa
 from lobu_provider.config.settings import load_settings
 from lobu_provider.config.token import find_token
 from lobu_provider.connect import open_client
-from lobu_provider.conversation import open_conversation
-from lobu_provider.errors import Failure
+from lobu_provider.conversation import Conversation, open_conversation
+from lobu_provider.errors import Failure, LobuError
 from lobu_provider.errors import failure as failure_of
 from lobu_provider.promptfoo.call_plan import plan_call
 from lobu_provider.promptfoo.provider import LobuProvider
@@ -37,56 +37,66 @@ def ask_for_json(options: Mapping[str, Any], turns: Sequence[str]) -> int:
 
 
 def ask_streaming(options: Mapping[str, Any], turns: Sequence[str]) -> int:
-    """Print each answer as it arrives; return the exit code.
-
-    Raises:
-        LobuError: nothing could be asked.
-    """
+    """Print each answer as it arrives; return the exit code."""
+    secrets: list[str | None] = []
+    failure: Failure | None
     with _interruptible() as (abort, signal_code):
-        failure = asyncio.run(_converse(options, turns, abort))
+        try:
+            failure = asyncio.run(_converse(options, turns, abort, secrets))
+        except LobuError as error:
+            failure = error.failure
         interrupted = signal_code()
-    if interrupted and failure is not None:
-        say("Interrupted.")
-        return interrupted
     if failure is None:
         return ExitCode.DONE
-    report(failure)
+    if interrupted:
+        say("Interrupted.")
+        return interrupted
+    report(failure, secrets)
     return exit_code(failure.code, failure.phase)
 
 
 async def _converse(
-    options: Mapping[str, Any], turns: Sequence[str], abort: Abort
+    options: Mapping[str, Any], turns: Sequence[str], abort: Abort, secrets: list[str | None]
 ) -> Failure | None:
     settings = load_settings(options)
     plan = plan_call(settings, "", _context(turns))
     token = find_token(settings)
-    secrets: list[str | None] = [token, *settings.headers.values()]
+    secrets += [token, *settings.headers.values()]
     warnings = [*settings.warnings, *plan.warnings]
     loop = asyncio.get_running_loop()
-    failed: Failure | None = None
-    with anyio.CancelScope() as scope:
-        with abort.listening(lambda: loop.call_soon_threadsafe(scope.cancel)):
-            async with (
-                open_client(settings, token) as client,
-                open_conversation(
-                    client, plan.session, timeout_s=settings.timeout_s, warnings=warnings
-                ) as conversation,
-            ):
-                secrets.append(conversation.session.token)
-                for message in plan.messages:
-                    if len(plan.messages) > 1:
-                        say(f"> {message}")
-                    with AnswerPrinter(secrets) as printer:
-                        turn = await conversation.say(message, printer.on_event)
-                        printer.finish(turn)
-                    failed = turn.failure
-                    if failed is not None:
-                        break
-    for warning in warnings:
-        say(Redactor(secrets).text(f"warning: {warning}"))
+    failure: Failure | None = None
+    try:
+        with anyio.CancelScope() as scope:
+            with abort.listening(lambda: loop.call_soon_threadsafe(scope.cancel)):
+                async with (
+                    open_client(settings, token) as client,
+                    open_conversation(
+                        client, plan.session, timeout_s=settings.timeout_s, warnings=warnings
+                    ) as conversation,
+                ):
+                    secrets.append(conversation.session.token)
+                    failure = await _say_all(conversation, plan.messages, secrets)
+    finally:
+        for warning in warnings:
+            say(Redactor(secrets).text(f"warning: {warning}"))
     if scope.cancelled_caught:
         return failure_of("cancelled", "The conversation was interrupted.", phase="turn")
-    return failed
+    return failure
+
+
+async def _say_all(
+    conversation: Conversation, messages: Sequence[str], secrets: Sequence[str | None]
+) -> Failure | None:
+    """Say one message after another, up to the first turn that fails."""
+    for message in messages:
+        if len(messages) > 1:
+            say(f"> {message}")
+        with AnswerPrinter(secrets) as printer:
+            turn = await conversation.say(message, printer.on_event)
+            printer.finish(turn)
+        if turn.failure is not None:
+            return turn.failure
+    return None
 
 
 def _context(turns: Sequence[str]) -> dict[str, Any]:
@@ -106,7 +116,7 @@ def _interruptible() -> Iterator[tuple[Abort, Callable[[], int]]]:
 
     def restore() -> None:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
     def on_signal(number: int, frame: object) -> None:
         came.append(number)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import Any, Final, TypeVar
 
@@ -91,13 +91,13 @@ def say(text: str) -> None:
     click.echo(printable(text), err=True)
 
 
-def report(failure: Failure) -> None:
-    """Tell a person about a failure."""
+def report(failure: Failure, secrets: Iterable[str | None] = ()) -> None:
+    """Tell a person about a failure, without the ``secrets`` and what looks like one."""
     from lobu_provider.redaction import Redactor
 
     options = [flag for key, flag in _FLAGS.items() if f"config.{key}" in failure.message]
     hint = f" (Here: the option {options[0]}.)" if failure.phase == "config" and options else ""
-    say(Redactor().text(f"error: {failure}{hint}"))
+    say(Redactor(secrets).text(f"error: {failure}{hint}"))
 
 
 def print_json(value: Any) -> None:

@@ -3,34 +3,44 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import click
 
 import lobu_provider
 from lobu_provider.cli.common import Command
 
+
+class _File(NamedTuple):
+    inside: str
+    """Path inside the package."""
+    about: str
+
+
 FILES: Final = {
-    "hook": "hook/lobu_hook.py",
-    "schema": "config/config.schema.json",
+    "hook": _File("hook/lobu_hook.py", "what promptfoo loads as the provider (default)"),
+    "schema": _File("config/config.schema.json", "JSON schema of the provider's config block"),
 }
-"""Name to the file inside the package."""
+"""Everything that can be asked for; a new file is a row here."""
+
+_HELP: Final = """Print the path of a file that comes with lobu-provider, and nothing else.
+
+\b
+{files}
+
+\b
+Example:
+  export LOBU_PROVIDER_HOOK="$(lobu-provider path)"
+  # and in promptfooconfig.yaml:  id: 'file://{{{{env.LOBU_PROVIDER_HOOK}}}}'
+
+Exit codes: 0 printed, 2 no such name.
+""".format(files="\n".join(f"{name:<10} {file.about}" for name, file in FILES.items()))
 
 
-@click.command(cls=Command, short_help="Print where the hook file or the config schema is.")
-@click.argument("name", type=click.Choice(sorted(FILES)), default="hook")
+@click.command(
+    cls=Command, help=_HELP, short_help="Print where the hook file or the config schema is."
+)
+@click.argument("name", type=click.Choice(list(FILES)), default="hook")
 def path(name: str) -> None:
-    """Print the path of a file that comes with lobu-provider, and nothing else.
-
-    \b
-    hook    what promptfoo loads as the provider (default)
-    schema  JSON schema of the provider's config block, for editors
-
-    \b
-    Example:
-      export LOBU_PROVIDER_HOOK="$(lobu-provider path)"
-      # and in promptfooconfig.yaml:  id: 'file://{{env.LOBU_PROVIDER_HOOK}}'
-
-    Exit codes: 0 printed, 2 no such name.
-    """
-    click.echo(Path(lobu_provider.__file__).parent / FILES[name])
+    """Print the path of one of :data:`FILES`."""
+    click.echo(Path(lobu_provider.__file__).parent / FILES[name].inside)

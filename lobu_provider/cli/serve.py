@@ -40,9 +40,10 @@ def serve(script: str, host: str, port: int) -> None:
     try:
         from lobu_provider.scripted_gateway.server import serve as serve_gateway
     except ModuleNotFoundError as missing:
-        if missing.name not in ("starlette", "uvicorn"):
+        package = (missing.name or "").partition(".")[0]
+        if package not in ("starlette", "uvicorn"):
             raise
-        say(f"serve needs {missing.name}: pip install 'lobu-provider[gateway]'")
+        say(f"serve needs {package}: pip install 'lobu-provider[gateway]'")
         raise click.exceptions.Exit(ExitCode.USAGE) from None
 
     def announce(url: str) -> None:

@@ -64,6 +64,7 @@ def _turn(turn: Turn, number: int) -> dict[str, Any]:
         "traceId": turn.trace_id,
         "streamedText": turn.streamed_text if _was_replaced(turn) else None,
         "awaitingHumanDecision": turn.awaiting_human_decision or None,
+        "suggestions": list(turn.suggestions) or None,
         "otherEvents": [_event(event) for event in turn.other_events] or None,
         "error": turn.failure.code if turn.failure is not None else None,
     }

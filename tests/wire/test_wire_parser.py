@@ -7,7 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from wire_framing import (
+
+from lobu_provider.events import Frame, parse_event
+from lobu_provider.sse import iter_frames
+from tests.wire.wire_framing import (
     REFRAMED,
     frames_of,
     one_by_one,
@@ -15,10 +18,7 @@ from wire_framing import (
     plain_frames,
     reframed,
 )
-from wire_recordings import STREAMS, stream_bytes
-
-from lobu_provider.events import Frame, parse_event
-from lobu_provider.sse import iter_frames
+from tests.wire.wire_recordings import STREAMS, stream_bytes
 
 BOM = b"\xef\xbb\xbf"
 SHORT = [name for name in STREAMS if len(stream_bytes(name)) < 2000]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wire_framing import frames_of, one_by_one
 
 from lobu_provider.events import Frame
+from tests.wire.wire_framing import frames_of, one_by_one
 
 ENDS = ("\n", "\r", "\r\n")
 
 line_text = st.text(
     st.one_of(
-        st.sampled_from("a: {}\"\u2028\u2029\u0085\x0b\x0c\x1cé漢🔄\ufeff\x00"),
+        st.sampled_from('a: {}"\u2028\u2029\u0085\x0b\x0c\x1cé漢🔄\ufeff\x00'),
         st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"),
     ),
     max_size=12,
@@ -47,7 +48,9 @@ def written(draw: st.DrawFn) -> Written:
     for text in data:
         lines += [_field(draw, "data", text), *draw(noise)]
     lines.append(_field(draw, "event", name))  # the last one counts, whatever the noise said
-    return Written((*lines, *draw(st.lists(comment, max_size=1)), ""), name, "\n".join(data), new_id)
+    return Written(
+        (*lines, *draw(st.lists(comment, max_size=1)), ""), name, "\n".join(data), new_id
+    )
 
 
 def _field(draw: st.DrawFn, name: str, value: str) -> str:
@@ -85,7 +88,7 @@ def test_any_mix_of_framings_in_any_chunks_reads_the_same(
 ) -> None:
     data, expected = body
     edges = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
-    chunks = [data[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    chunks = [data[a:b] for a, b in pairwise(edges)]
     assert frames_of([data]) == expected
     assert frames_of(chunks) == expected
     assert frames_of(one_by_one(data)) == expected

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import pytest
-from wire_answers import call
-from wire_gateway import SESSION_TOKEN, TOKEN, WireGateway
-from wire_recordings import FOLDER, STREAMS, Recording, reference
+
+from tests.wire.wire_answers import call
+from tests.wire.wire_gateway import SESSION_TOKEN, TOKEN, WireGateway
+from tests.wire.wire_recordings import FOLDER, STREAMS, Recording, reference
 
 pytestmark = pytest.mark.anyio
 
@@ -75,9 +76,7 @@ EXPECTED: Final = {
     "delete-worker-count": ok("Echo: hi"),
     "empty-answer": ok(EMPTY, error=("empty", "agent"), says="task_completion_empty_final"),
     "heartbeat": ok("finally"),
-    "late-sse-10s": ok(
-        f"According to memory: {REFUND}", tools=["search_memory"], context=REFUND
-    ),
+    "late-sse-10s": ok(f"According to memory: {REFUND}", tools=["search_memory"], context=REFUND),
     "long": ok(" ".join(f"w{n:04}" for n in range(1500))),
     "model-error-400": ok(
         "❌ Session failed: 400 Bad request",
@@ -152,9 +151,7 @@ EXPECTED: Final = {
         '  - limit: must be number\n\nReceived arguments:\n{\n  "limit": "not-a-number"\n}',
         tools=["search_memory"],
     ),
-    "search-memory": ok(
-        f"According to memory: {REFUND}", tools=["search_memory"], context=REFUND
-    ),
+    "search-memory": ok(f"According to memory: {REFUND}", tools=["search_memory"], context=REFUND),
     "search-memory-nohits": ok("According to memory: nothing found", tools=["search_memory"]),
     "search-memory-pretext": ok(
         f"Let me look that up. According to memory: {REFUND}",

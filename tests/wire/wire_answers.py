@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 import anyio
-from wire_gateway import (
+
+from lobu_provider import LobuProvider
+from tests.wire.wire_gateway import (
     LIMIT_S,
     SESSION_ID,
     SESSION_TOKEN,
@@ -17,8 +19,6 @@ from wire_gateway import (
     Kind,
     WireGateway,
 )
-
-from lobu_provider import LobuProvider
 
 ELSEWHERE: Final = "http://127.0.0.1:9/lobu"
 """Where the create reply says that its URLs are: nothing listens there."""
@@ -39,20 +39,18 @@ class AfterMessage(NamedTuple):
     """Not before it was answered; else not before it arrived."""
 
 
-def event(name: str, **data: Any) -> bytes:
+def event(name: str, /, **data: Any) -> bytes:
     """One event with LF framing, as the gateway writes it."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return f"event: {name}\ndata: {text}\n\n".encode()
 
 
 def output(content: str, message: str = "m-1", timestamp: int = 2) -> bytes:
-    return event(
-        "output", type="delta", content=content, timestamp=timestamp, messageId=message
-    )
+    return event("output", type="delta", content=content, timestamp=timestamp, messageId=message)
 
 
-def tool_use(name: str, call_id: str, message: str = "m-1", **more: Any) -> bytes:
-    body = {"name": name, "input": {}, "isError": False, "toolCallId": call_id, **more}
+def tool_use(name: str, call_id: str, message: str = "m-1") -> bytes:
+    body = {"name": name, "input": {}, "isError": False, "toolCallId": call_id}
     return event("tool_use", **body, timestamp=2, messageId=message)
 
 
@@ -101,9 +99,10 @@ def raw(data: bytes) -> Answer:
     return answer
 
 
-async def echo_token(exchange: Exchange) -> None:
-    """A careless server: its error page shows the request's headers."""
-    page = f"<html>500 {dict(exchange.request.headers)}</html>"
+async def echo_request(exchange: Exchange) -> None:
+    """A careless server: its error page shows the request's headers, the token among them."""
+    token = exchange.request.headers["authorization"].removeprefix("Bearer ")
+    page = f"<html>500 sent with {token}: {dict(exchange.request.headers)}</html>"
     await exchange.reply(500, page.encode(), "text/html")
 
 
@@ -216,7 +215,7 @@ def answers(**special: Answer | Sequence[Answer]) -> Answers:
     }
     for kind, answer in special.items():
         assert kind in good
-        good[kind] = answer  # type: ignore[index]
+        good[kind] = answer
     return good
 
 
@@ -231,10 +230,3 @@ async def call(url: str, *messages: str, **config: Any) -> dict[str, Any]:
     context = {"vars": {"transcript": [list(messages)]}} if len(messages) > 1 else None
     with anyio.fail_after(LIMIT_S):
         return await provider.call_api(messages[0] if len(messages) == 1 else "", context)
-
-
-async def run(special: Mapping[str, Answer], *messages: str, **config: Any) -> dict[str, Any]:
-    """Call a gateway that does everything right except for what is named."""
-    async with WireGateway(answers(**special)) as gateway:
-        return await call(gateway.url, *(messages or ("hello",)), **config)
-

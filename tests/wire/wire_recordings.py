@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from wire_answers import AfterMessage, Answers, Cut, deleted, html, json_reply, stream
-from wire_gateway import SESSION_TOKEN, Answer
+from tests.wire.wire_answers import AfterMessage, Answers, Cut, deleted, html, json_reply, stream
+from tests.wire.wire_gateway import SESSION_TOKEN, Answer
 
 FOLDER: Final = Path(__file__).parent.parent / "fixtures" / "recordings"
 

@@ -73,9 +73,7 @@ def read_config(path: Path) -> ConfigFile:
     """
     data = _mapping(_load(path))
     if not data:
-        raise UnreadableFileError(
-            f"{path} does not hold a mapping", "Write promptfoo's config as keys."
-        )
+        raise UnreadableFileError(f"{path} does not hold a mapping", "Write it as keys.")
     not_read: list[str] = []
     env = {name: _render(value, {}) for name, value in _mapping(data.get("env")).items()}
     default_test = data.get("defaultTest")

@@ -87,6 +87,10 @@ async def _is_reachable(client: GatewayClient, target: Target, found: list[Findi
         if error.failure.code == "auth":  # then something answers that wants a token
             found.append(Finding("gateway", "ok", f"{target.where}: {where} answers"))
             return True
+        if error.failure.code == "not_found":  # a proxy may let only the Agent API through
+            said = f"{target.where}: {where} answers, but not to GET /health"
+            found.append(Finding("gateway", "warn", said))
+            return True
         finding = _failed("gateway", target, error.failure)
         silent = error.failure.code in ("gateway", "timeout")
         found.append(await _with_old_port(target, finding) if silent else finding)
@@ -168,7 +172,8 @@ def _fault(check: str, target: Target, detail: str) -> Finding:
 
 _FIXES: Final = {
     "auth": "export LOBU_TOKEN=$(lobu token --raw)",
-    "not_found": "Compare with the agents that this account sees; check LOBU_AGENT and LOBU_ORG.",
+    "not_found": "Check the agent (LOBU_AGENT), the organisation (LOBU_ORG) and the gateway's "
+    "address (LOBU_GATEWAY).",
     "config": "Correct the provider's config.",
 }
 

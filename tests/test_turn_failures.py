@@ -1,0 +1,134 @@
+"""Why a turn failed, from the words that gateways really use (protocol, section 12)."""
+
+from __future__ import annotations
+
+import pytest
+
+from lobu_provider.turn_failures import failure_of_answer, failure_of_error
+
+WORKER = "The worker handling your request"
+STARTUP = "Worker startup failed"
+RETRY = "Please retry in a moment."
+
+
+@pytest.mark.parametrize(
+    ("error_code", "code", "error_class", "retryable"),
+    [
+        ("PROVIDER_QUOTA_EXHAUSTED", "rate_limit", "infrastructure", True),
+        ("PROVIDER_AUTH", "provider", "infrastructure", False),
+        ("PROVIDER_UNKNOWN_MODEL", "provider", "infrastructure", False),
+        ("PROVIDER_BASE_URL_UNRESOLVED", "provider", "infrastructure", False),
+        ("NO_MODEL_CONFIGURED", "provider", "infrastructure", False),
+        ("PROVIDER_TOOL_CALL_FAILED", "provider", "infrastructure", True),
+        ("WORKER_UNRESPONSIVE", "worker", "infrastructure", True),
+        ("WORKER_DIED", "worker", "infrastructure", True),
+        ("WORKER_STARTUP_FAILED", "worker", "infrastructure", True),
+        ("SESSION_TIMEOUT", "timeout", "infrastructure", True),
+    ],
+)
+def test_an_error_code_of_a_newer_gateway_decides(
+    error_code: str, code: str, error_class: str, retryable: bool
+) -> None:
+    found = failure_of_error("some sentence about a quota", error_code)
+    assert (found.code, found.error_class, found.retryable) == (code, error_class, retryable)
+    assert "some sentence about a quota" in found.message
+    assert error_code in found.message
+    assert found.phase == "turn"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "code", "retryable"),
+    [
+        ("500 The server had an error while processing your request", "provider", True),
+        ("429 Rate limit reached for requests", "rate_limit", True),
+        ("OpenAI returned an error:\n429 Too many requests", "rate_limit", True),
+        ("You exceeded your current quota", "rate_limit", True),
+        ("400 Bad request", "provider", False),
+        ("401 Incorrect API key provided", "provider", False),
+        ("Anthropic returned an error:\nbad schema", "provider", False),
+        ("Overloaded", "provider", True),
+        ("The socket connection was closed unexpectedly. For more information…", "provider", True),
+        (
+            "To use fake-llm-1, an admin needs to connect fake-llm on the base agent.",
+            "provider",
+            False,
+        ),
+        (
+            "No model configured. Ask an admin to connect a provider for the base agent.",
+            "provider",
+            False,
+        ),
+        (f"{WORKER} stopped unexpectedly before it could reply. {RETRY}", "worker", True),
+        (f"{WORKER} stopped responding before it could reply. {RETRY}", "worker", True),
+        (f"{STARTUP} and your request could not be processed. {RETRY}", "worker", True),
+        ("SESSION_TIMEOUT", "timeout", True),
+        ("agent turn cancelled", "worker", False),
+        ("Message rejected: asks for a quota of secrets", "guardrail", False),
+        ("Message blocked by guardrail: pii", "guardrail", False),
+        ("task_completion_empty_final", "empty", False),
+        ("task_completion_write_intent_without_write", "guardrail", False),
+        ("No script entry matches 'hello'", "config", False),
+    ],
+)
+def test_a_sentence_of_version_11_is_recognised(sentence: str, code: str, retryable: bool) -> None:
+    found = failure_of_error(sentence, None)
+    assert (found.code, found.retryable) == (code, retryable)
+    assert sentence in found.message
+
+
+@pytest.mark.parametrize("text", ["Something new went wrong", "", "fehlgeschlagen 500"])
+def test_an_unknown_error_is_laid_at_the_agents_door_and_not_run_again(text: str) -> None:
+    found = failure_of_error(text, None)
+    assert (found.code, found.error_class, found.retryable) == ("worker", "agent", False)
+    assert text in found.message
+
+
+def test_an_unknown_code_falls_back_to_the_sentence_and_is_quoted() -> None:
+    found = failure_of_error("429 slow down", "NEW_CODE")
+    assert found.code == "rate_limit"
+    assert "NEW_CODE" in found.message
+
+
+def test_an_error_without_words_names_its_code_once_or_says_that_there_is_none() -> None:
+    assert failure_of_error("", "WORKER_DIED").message.count("WORKER_DIED") == 1
+    assert "(no text)" in failure_of_error("", None).message
+
+
+@pytest.mark.parametrize("sentence", ["Worker startup failed and …", "No model configured."])
+def test_where_something_can_be_done_the_message_says_what(sentence: str) -> None:
+    assert len(failure_of_error(sentence, None).message) > len(
+        failure_of_error("Something new", None).message
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "error_class"),
+    [
+        (
+            "Your AI provider credentials are invalid or expired. Please update them.",
+            "provider",
+            "infrastructure",
+        ),
+        ("\n Your AI provider credentials are invalid or expired.", "provider", "infrastructure"),
+        ("❌ Session failed: 429 slow down", "rate_limit", "infrastructure"),
+        ("❌ Session failed: 400 Bad request", "provider", "infrastructure"),
+        ("❌ Session failed: who knows", "worker", "agent"),
+        ("❌ Session failed", "worker", "agent"),
+        ("💥 Worker crashed: out of memory\nstack", "worker", "infrastructure"),
+        ("Message blocked by guardrail: pii", "guardrail", "agent"),
+    ],
+)
+def test_a_gateways_own_failure_text_is_no_answer(answer: str, code: str, error_class: str) -> None:
+    found = failure_of_answer(answer)
+    assert found is not None
+    assert (found.code, found.error_class) == (code, error_class)
+    assert answer.strip().splitlines()[0] in found.message
+    assert "stack" not in found.message
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["", " ", "All good.", "I read: ❌ Session failed: 429", "Worker crashed", "quota exceeded"],
+)
+def test_an_honest_answer_is_no_failure(answer: str) -> None:
+    assert failure_of_answer(answer) is None
