@@ -367,7 +367,6 @@ FOREIGN = st.lists(
             event("question", "random", turnMessageId="m-7"),
             event("question", "random", at=1),  # replayed
             event("error", None, error="foreign", at=1),
-            parse_event(Frame("complete", "null")),
         ]
     ),
     max_size=6,

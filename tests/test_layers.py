@@ -1,0 +1,123 @@
+"""Which module may import which: the layers, as a table that the imports are held against."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import lobu_provider
+
+ROOT = Path(lobu_provider.__file__).parent
+
+LAYERS = [
+    # Lowest first. A module may import from lower layers and, where one entry is a folder, from
+    # its own folder. Modules named in one line do not know each other.
+    {"errors", "json_safe", "redaction", "abort"},
+    {"config"},
+    {"events"},
+    {"turn_failures"},
+    {"turn"},
+    {"http_replies"},
+    {"sse"},
+    {"gateway_http"},
+    {"gateway_client"},
+    {"event_stream"},
+    {"conversation"},
+    {"scripted_gateway"},
+    {"connect"},
+    {"promptfoo"},
+    {"hook", "cli"},
+    {"__main__"},
+]
+
+NARROWER = {
+    # What a layer is allowed beside its own modules, where that is less than all below it.
+    "scripted_gateway": {"errors"},  # the double must not share the client's misunderstandings
+    "hook": {"abort", "promptfoo.host_limit", "promptfoo.provider"},
+    "__main__": {"cli.main"},
+    "turn_failures": {"errors"},
+    "sse": {"events"},
+}
+
+THIRD_PARTY = {
+    "pydantic": {"config.model", "config.faults", "config.settings", "scripted_gateway.script",
+                 "scripted_gateway.steps"},
+    "httpx": {"sse", "gateway_http", "gateway_client", "connect", "promptfoo.provider",
+              "scripted_gateway.transport"},
+    "httpx_sse": {"sse"},
+    "anyio": {"gateway_http", "gateway_client", "event_stream", "conversation",
+              "promptfoo.provider", "cli.asking", "cli.checks.gateway",
+              "scripted_gateway.gateway", "scripted_gateway.streams",
+              "scripted_gateway.transport", "scripted_gateway.server"},
+    "starlette": {"scripted_gateway.server"},
+    "uvicorn": {"scripted_gateway.server"},
+    "click": {"cli"},
+}  # fmt: skip
+
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(ROOT.rglob("*.py"))
+    if path.name != "__init__.py" or path.parent != ROOT  # the front door names everything
+}
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """Yield the full name of everything imported anywhere in a file, also inside functions."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            assert node.module is not None
+            # "from package import module" imports the module, not a name in the package.
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if full.removeprefix("lobu_provider.") in MODULES else node.module
+
+
+def layer_of(module: str) -> int:
+    top = module.partition(".")[0]
+    return next(index for index, layer in enumerate(LAYERS) if top in layer)
+
+
+def is_in(module: str, names: set[str]) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in names)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_knows_only_what_lies_below_it(module: str) -> None:
+    top = module.partition(".")[0]
+    for name in imports_of(MODULES[module]):
+        if not name.startswith("lobu_provider."):
+            continue
+        other = name.removeprefix("lobu_provider.")
+        if other.partition(".")[0] == top and (ROOT / top).is_dir():
+            continue
+        assert layer_of(other) < layer_of(module), f"{module} imports {other}"
+        if top in NARROWER:
+            assert is_in(other, NARROWER[top]), f"{module} imports {other}"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_uses_only_the_packages_of_its_layer(module: str) -> None:
+    for name in imports_of(MODULES[module]):
+        package = name.partition(".")[0]
+        if package in THIRD_PARTY:
+            assert is_in(module, THIRD_PARTY[package]), f"{module} imports {package}"
+
+
+def test_the_hook_imports_nothing_outside_a_function_but_the_standard_library() -> None:
+    tree = ast.parse(MODULES["hook.lobu_hook"].read_text(encoding="utf-8"))
+    outside = [n for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom))]
+    names = {a.name for n in outside if isinstance(n, ast.Import) for a in n.names}
+    names |= {str(n.module) for n in outside if isinstance(n, ast.ImportFrom)}
+    assert names == {"__future__", "collections.abc", "os", "signal", "sys", "threading", "typing"}
+
+
+def test_the_hook_stands_alone_in_its_folder() -> None:
+    # promptfoo puts the folder first on the import path: a neighbour would shadow a module.
+    names = {path.name for path in (ROOT / "hook").iterdir()}
+    assert names - {"__pycache__"} == {"lobu_hook.py"}
