@@ -5,7 +5,7 @@ The only file that knows both the client and its stand-ins.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import httpx
 
@@ -13,6 +13,9 @@ from lobu_provider.config.gateway_url import SCRIPT_SCHEME
 from lobu_provider.config.settings import Settings
 from lobu_provider.gateway_client import GatewayClient
 from lobu_provider.gateway_http import RequestLimits
+
+if TYPE_CHECKING:
+    from lobu_provider.scripted_gateway.gateway import ScriptedGateway
 
 _SCRIPT_URL: Final = "http://scripted.invalid/lobu"
 """Base URL for the embedded gateway; nothing is ever looked up under it."""
@@ -26,6 +29,7 @@ def open_client(
     *,
     transport: httpx.AsyncBaseTransport | None = None,
     limits: RequestLimits | None = None,
+    lasting: bool = False,
 ) -> GatewayClient:
     """Return a client for the gateway of ``settings``, to be used as an async context manager.
 
@@ -34,6 +38,8 @@ def open_client(
         token: from :func:`lobu_provider.config.token.find_token`.
         transport: replaces the network and the embedded gateway.
         limits: time limits of single requests.
+        lasting: the conversation goes on in later calls. The embedded gateway then is one for the
+            whole process; otherwise each client has its own, so that no call sees another's past.
 
     Raises:
         ConfigError: the script cannot be read, or the environment's proxy settings not be used.
@@ -41,7 +47,7 @@ def open_client(
     base_url = settings.gateway
     if settings.is_scripted:
         base_url, token = _SCRIPT_URL, token or _NO_TOKEN
-        transport = transport or _scripted_transport(settings)
+        transport = transport or _scripted_transport(settings, lasting=lasting)
     return GatewayClient(
         base_url,
         token,
@@ -52,11 +58,17 @@ def open_client(
     )
 
 
-def _scripted_transport(settings: Settings) -> httpx.AsyncBaseTransport:
+_lasting_gateways: dict[str, ScriptedGateway] = {}
+
+
+def _scripted_transport(settings: Settings, *, lasting: bool) -> httpx.AsyncBaseTransport:
     # Imported when used: a run against a real gateway does not pay for it.
     from lobu_provider.scripted_gateway.gateway import ScriptedGateway
     from lobu_provider.scripted_gateway.script import load_script
     from lobu_provider.scripted_gateway.transport import ScriptedTransport
 
     name = settings.gateway.removeprefix(SCRIPT_SCHEME)
-    return ScriptedTransport(ScriptedGateway(load_script(name, settings.base_dir)))
+    gateway = ScriptedGateway(load_script(name, settings.base_dir))
+    if lasting:
+        gateway = _lasting_gateways.setdefault(gateway.script.model_dump_json(), gateway)
+    return ScriptedTransport(gateway)

@@ -9,17 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 from uuid import uuid4
 
 import anyio
 
-from lobu_provider.errors import Failure, LobuError, Phase, error_for, failure
+from lobu_provider.errors import LobuError, Phase, error_for, failure
 from lobu_provider.event_stream import EventStream
-from lobu_provider.events import Complete, Ephemeral, Event, TurnError, UnreadableEvent
-from lobu_provider.gateway_client import GatewayClient, SentMessage, Session
-from lobu_provider.turn import Turn, belongs_to_turn, events_of_turn, fold_turn
+from lobu_provider.events import Ephemeral, Event, TurnError, UnreadableEvent
+from lobu_provider.exchange import Exchange
+from lobu_provider.gateway_client import GatewayClient, Session
+from lobu_provider.turn import Turn
+from lobu_provider.turn_events import is_late_evidence, sends_final_text
 
 ERROR_GRACE_S: Final = 2.0
 """How long to wait for the ``complete`` that follows every error, so that it cannot be taken for
@@ -27,6 +29,11 @@ the end of the next turn."""
 
 NOTICE_GRACE_S: Final = 3.0
 """How long a turn may go on after an ``ephemeral`` notice; usually nothing follows it."""
+
+
+LATE_S: Final = 0.1
+"""How long to listen after the end for tool calls and errors of turns that are over. Deleting the
+session ends the stream, so this is waited for only where the session stays."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +59,27 @@ class Conversation:
 
     Attributes:
         session: the gateway's session.
-        turns: the turns so far, a failed or interrupted last one included.
+        turns: the turns so far, a failed or interrupted last one included. A tool call or an error
+            that comes after the end of its turn is put in its place here.
     """
 
     def __init__(
-        self, client: GatewayClient, session: Session, stream: EventStream, deadline: float
+        self,
+        client: GatewayClient,
+        session: Session,
+        stream: EventStream,
+        *,
+        deadline: float = math.inf,
+        resumed: bool = False,
     ) -> None:
         self.session = session
         self.turns: list[Turn] = []
         self._client = client
         self._stream = stream
         self._deadline = deadline
+        self._resumed = resumed
+        self._exchanges: list[Exchange] = []
+        self._final_text_expected = False
 
     async def say(self, text: str, on_event: Callable[[Event], None] | None = None) -> Turn:
         """Send one user message and wait for the end of its turn.
@@ -75,45 +92,104 @@ class Conversation:
             The turn. When it failed, ``turn.failure`` says why and the turn holds what had
             arrived; ``turn.raise_for_failure()`` turns that into an exception.
         """
-        exchange = _Exchange(text, number=len(self.turns) + 1, started_s=anyio.current_time())
-        with anyio.CancelScope(deadline=self._deadline) as limit:
-            try:
+        self._take_late_events()
+        exchange = Exchange(
+            text,
+            number=len(self.turns) + 1,
+            started_s=anyio.current_time(),
+            # Only a thread with a past can be told of it again.
+            replays_before_ms=self._stream.connected_ms if self._resumed else None,
+            # A stream that opens after the message replays what it also sends live.
+            may_repeat=not self._stream.is_open,
+        )
+        self._exchanges.append(exchange)
+        self.turns.append(exchange.turn())
+        try:
+            with anyio.CancelScope(deadline=self._deadline) as limit:
                 await self._exchange(exchange, on_event)
-            except LobuError as exc:
-                exchange.stopped = exc.failure
-            except anyio.get_cancelled_exc_class():
-                if anyio.current_time() < self._deadline:  # interrupted from outside
-                    exchange.stopped = failure(
-                        "cancelled", "The run was interrupted during this turn.", phase="turn"
-                    )
-                    self.turns.append(exchange.turn(self._stream.connected_ms))
-                raise
-        if limit.cancelled_caught:
-            exchange.stopped = exchange.out_of_time()
-        turn = exchange.turn(self._stream.connected_ms)
-        self.turns.append(turn)
-        return turn
+            if limit.cancelled_caught:
+                exchange.stopped = exchange.out_of_time()
+        except LobuError as exc:
+            exchange.stopped = exc.failure
+        except anyio.get_cancelled_exc_class():
+            exchange.stopped = failure(
+                "cancelled", "The run was interrupted during this turn.", phase="turn"
+            )
+            raise
+        except Exception as exc:
+            exchange.stopped = failure(
+                "internal", f"{type(exc).__name__} during this turn.", phase="turn"
+            )
+            raise
+        finally:
+            exchange.ended_s = anyio.current_time()
+            self._fold(exchange)
+        return self.turns[-1]
 
-    async def _exchange(
-        self, exchange: _Exchange, on_event: Callable[[Event], None] | None
-    ) -> None:
-        self._stream.discard_waiting()
+    async def _exchange(self, exchange: Exchange, on_event: Callable[[Event], None] | None) -> None:
+        self._stream.raise_if_ended()  # nobody would hear the answer
         exchange.sent = await self._client.send_message(
             self.session, exchange.text, message_id=exchange.message_id
         )
+        self._refuse_used_id(exchange)
         exchange.phase = "turn"
         grace = anyio.CancelScope()
         with grace:
-            while True:
+            while not exchange.is_over:
                 event = await self._stream.next_event()
-                exchange.events.append(event)
-                if not exchange.owns(event, self._stream.connected_ms):
+                self._note(event)
+                if not exchange.add(event):
+                    self._deliver_late(event)
                     continue
                 if on_event is not None:
                     on_event(event)
-                if isinstance(event, Complete):
-                    return
                 grace.deadline = min(grace.deadline, anyio.current_time() + _grace_s(event))
+
+    def _refuse_used_id(self, exchange: Exchange) -> None:
+        used = [e for e in self._exchanges[:-1] if e.message_ids & exchange.message_ids]
+        if used:
+            raise error_for(
+                failure(
+                    "gateway",
+                    f"The gateway gave turn {exchange.number} the message id of turn "
+                    f"{used[0].number}, so their events cannot be told apart.",
+                    phase="send",
+                )
+            )
+
+    async def listen_to_end(self) -> None:
+        """Read what still comes until the stream ends; late evidence goes to its turn.
+
+        For the moment between the end of the last turn and the end of the stream.
+        """
+        try:
+            while True:
+                event = await self._stream.next_event()
+                self._note(event)
+                self._deliver_late(event)
+        except LobuError:
+            return  # the stream is over, which is what was waited for
+
+    def _take_late_events(self) -> None:
+        for event in self._stream.take_waiting():
+            self._note(event)
+            self._deliver_late(event)
+
+    def _note(self, event: Event) -> None:
+        self._final_text_expected = self._final_text_expected or sends_final_text(event)
+
+    def _deliver_late(self, event: Event) -> None:
+        """Give an event to the earlier turn that it names; without a name to the last one."""
+        if not is_late_evidence(event):
+            return
+        for exchange in reversed(self._exchanges):
+            if exchange.is_over and exchange.add(event):
+                self._fold(exchange)
+                return
+
+    def _fold(self, exchange: Exchange) -> None:
+        expected = self._final_text_expected
+        self.turns[exchange.number - 1] = exchange.turn(final_text_expected=expected)
 
 
 def _grace_s(event: Event) -> float:
@@ -127,62 +203,12 @@ def _grace_s(event: Event) -> float:
     return math.inf
 
 
-class _Exchange:
-    """What is known of one turn while it runs."""
-
-    def __init__(self, text: str, *, number: int, started_s: float) -> None:
-        self.text = text
-        self.number = number
-        self.started_s = started_s
-        self.message_id = str(uuid4())
-        self.phase: Phase = "send"
-        self.sent: SentMessage | None = None
-        self.events: list[Event] = []
-        self.stopped: Failure | None = None
-
-    @property
-    def message_ids(self) -> frozenset[str]:
-        echoed = {self.sent.message_id} if self.sent is not None else set()
-        return frozenset({self.message_id} | echoed)
-
-    def owns(self, event: Event, connected_ms: float | None) -> bool:
-        return belongs_to_turn(event, self.message_ids, connected_ms=connected_ms)
-
-    def turn(self, connected_ms: float | None) -> Turn:
-        own = events_of_turn(self.events, self.message_ids, connected_ms=connected_ms)
-        turn = fold_turn(self.text, own)
-        # What the gateway itself reported says more than how the wait for it ended.
-        cause = turn.failure or self.stopped
-        return replace(
-            turn,
-            failure=cause.in_turn(self.number) if cause is not None else None,
-            message_id=self.sent.message_id if self.sent is not None else self.message_id,
-            trace_id=self.sent.trace_id if self.sent is not None else None,
-            latency_s=anyio.current_time() - self.started_s,
-            sent_s=self.started_s,
-        )
-
-    def out_of_time(self) -> Failure:
-        if self.phase == "send":
-            where = "while the message was being sent"
-        elif not self.events:
-            where = "before the gateway sent any event"
-        else:
-            where = f"while the turn was running; the last event was {self.events[-1].name!r}"
-        return failure(
-            "timeout",
-            f"The time limit of the call ran out in turn {self.number}, {where}. "
-            "Raise timeoutMs if the agent needs longer; the turn may still run at the gateway.",
-            phase=self.phase,
-        )
-
-
 @asynccontextmanager
 async def open_conversation(
     client: GatewayClient,
     plan: SessionPlan,
     *,
-    timeout_s: float = math.inf,
+    timeout_s: float = 120.0,
     warnings: list[str] | None = None,
 ) -> AsyncIterator[Conversation]:
     """Create the session, open its event stream, and at the end delete the session.
@@ -196,8 +222,8 @@ async def open_conversation(
     Args:
         client: an open client.
         plan: which thread, and whether its session stays.
-        timeout_s: one limit over session, stream and all turns, in seconds. The deletion comes
-            after it and has its own bound, ``client.limits.delete_s``.
+        timeout_s: one limit over session, stream and all turns, in seconds; 120 by default. The
+            deletion comes after it and has its own bound, ``client.limits.delete_s``.
         warnings: gets a sentence when the session could not be deleted.
 
     Raises:
@@ -214,22 +240,25 @@ async def open_conversation(
             provider=plan.provider,
             model=plan.model,
         )
-    try:
-        async with EventStream(client, session) as stream:
+    async with EventStream(client, session) as stream:
+        conversation = Conversation(client, session, stream, deadline=deadline, resumed=plan.resume)
+        try:
             with _time_limit(deadline, "connect", "opening the event stream"):
                 await stream.wait_until_open()
-            yield Conversation(client, session, stream, deadline)
-    finally:
-        if not plan.keep:
-            await _delete(client, session, [] if warnings is None else warnings)
+            yield conversation
+        finally:
+            with anyio.CancelScope(shield=True):  # an interrupted run cleans up too
+                if not plan.keep:
+                    await _delete(client, session, [] if warnings is None else warnings)
+                with anyio.move_on_after(LATE_S):
+                    await conversation.listen_to_end()
 
 
 async def _delete(client: GatewayClient, session: Session, warnings: list[str]) -> None:
-    with anyio.CancelScope(shield=True):  # bounded by the client; an interrupted run cleans up too
-        try:
-            await client.delete_session(session)
-        except LobuError as exc:
-            warnings.append(f"The session was left at the gateway: {exc.failure.message}")
+    try:
+        await client.delete_session(session)  # bounded by the client
+    except LobuError as exc:
+        warnings.append(f"The session was left at the gateway: {exc.failure.message}")
 
 
 @contextmanager

@@ -67,6 +67,10 @@ class EventStream:
         """
         with anyio.move_on_after(FIRST_BYTE_S):
             await self._alive.wait()
+        self.raise_if_ended()
+
+    def raise_if_ended(self) -> None:
+        """Raise the reason why no more events will come, if there is one."""
         if self._end is not None:
             raise self._end
 
@@ -81,13 +85,19 @@ class EventStream:
         except anyio.EndOfStream:
             raise self._end or error_for(_ended("ended")) from None
 
-    def discard_waiting(self) -> None:
-        """Drop what has arrived and was not read: it precedes the message to be sent next."""
+    def take_waiting(self) -> list[Event]:
+        """Return what has arrived and was not read: it precedes the message to be sent next."""
+        waiting = []
         while True:
             try:
-                self._receive.receive_nowait()
+                waiting.append(self._receive.receive_nowait())
             except (anyio.WouldBlock, anyio.EndOfStream):
-                return
+                return waiting
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the gateway has shown that it knows of this stream."""
+        return self._alive.is_set()
 
     async def _read(self) -> None:
         try:
@@ -103,13 +113,13 @@ class EventStream:
         async with stream as frames:
             async for frame in frames:
                 event = parse_event(frame, received_s=anyio.current_time())
-                if isinstance(event, Connected):
+                if isinstance(event, Connected) and self.connected_ms is None:
                     self.connected_ms = event.timestamp_ms
                 if self._end is None:
                     await self._send.send(event)
                 if isinstance(event, Closed):
                     # The end also where a proxy keeps the connection open after it.
-                    reason = event.data.get("reason", "no reason")
+                    reason = str(event.data.get("reason", "no reason"))[:200]
                     self._finish(error_for(_ended(f"was closed by the gateway ({reason})")))
         self._finish(error_for(_ended("ended")))
 

@@ -1,8 +1,9 @@
 """The events of a gateway's stream, one class for each kind that means something to a turn.
 
 An event is looked up by its wire name in a table; what is not in the table, and what does not
-have the shape it should have, is kept as :class:`UnknownEvent`. Reading never fails: a gateway of
-any version, or a proxy, must not be able to end a call by an odd key. Key facts:
+have the shape it should have, is kept as :class:`UnknownEvent` or :class:`UnreadableEvent`.
+Reading never fails: a gateway of any version, or a proxy, must not be able to end a call by an odd
+key. Key facts:
 
 - ``messageId`` is the user's message id on everything except interaction cards; a card carries the
   id of its turn in ``turnMessageId`` (20.x), ``originMessageId`` (some 11.x builds), or nowhere.
@@ -45,6 +46,8 @@ class Event:
     """The gateway's clock, epoch milliseconds. Replayed events keep their first timestamp."""
     received_s: float = 0.0
     """Our monotonic clock at arrival, in seconds."""
+    id: str | None = None
+    """The last ``id:`` of the stream; newer gateways only."""
 
     def concerns(self, message_ids: frozenset[str]) -> bool:
         """Return whether the event names one of ``message_ids``."""
@@ -119,35 +122,59 @@ class Card(Event):
 
 
 class UnknownEvent(Event):
-    """An event that this version does not know, or one without the shape that its name promises."""
+    """An event that this version does not know; kept as it came."""
 
 
 class UnreadableEvent(UnknownEvent):
-    """An event whose data is not a JSON object; ``data["raw"]`` holds it. It names no message."""
+    """An event that should mean something and cannot be read.
+
+    Its data is not a JSON object (then ``data["raw"]`` holds the text), or has not the shape that
+    the event's name promises.
+    """
 
 
 CARD_NAMES: Final = frozenset({"question", "tool-approval", "link-button", "suggestion"})
 
 
 def parse_event(frame: Frame, *, received_s: float = 0.0) -> Event:
-    """Read one frame. Never raises; what cannot be read becomes an :class:`UnreadableEvent`."""
+    """Read one frame. Never raises.
+
+    What has no JSON object for data, or a known name with the wrong shape, becomes an
+    :class:`UnreadableEvent`; a name that is not known an :class:`UnknownEvent`.
+    """
     try:
         data = parse_json(frame.data)
     except ValueError:
         data = None
-    if not isinstance(data, dict):
-        return UnreadableEvent(name=frame.event, data={"raw": frame.data}, received_s=received_s)
+    readable = isinstance(data, dict)
+    data = data if isinstance(data, dict) else {"raw": frame.data}
+    name = _name(frame.event, data)
     common: dict[str, Any] = {
-        "name": frame.event,
+        "name": name,
         "data": data,
-        "message_id": _message_id(frame.event, data),
+        "message_id": _message_id(name, data),
         "processed_message_ids": _ids(data.get("processedMessageIds")),
         "timestamp_ms": _number(data.get("timestamp")),
         "received_s": received_s,
+        "id": frame.id,
     }
-    build = _BUILDERS.get(frame.event)
-    event = build(data, common) if build is not None else None
-    return event if event is not None else UnknownEvent(**common)
+    build = _BUILDERS.get(name)
+    if readable and build is None:
+        return UnknownEvent(**common)
+    event = build(data, common) if readable and build is not None else None
+    return event if event is not None else UnreadableEvent(**common)
+
+
+def _name(name: str, data: Mapping[str, Any]) -> str:
+    """The event's name; a proxy may have lost its line or smudged it."""
+    tidy = name.strip().lower()
+    if tidy in _BUILDERS:
+        return tidy
+    kind = data.get("type")
+    if tidy in ("", "message") and isinstance(kind, str):
+        kind = {"delta": "output"}.get(kind, kind)
+        return kind if kind in _BUILDERS else name
+    return name
 
 
 def _message_id(name: str, data: Mapping[str, Any]) -> str | None:

@@ -189,6 +189,7 @@ class GatewayClient:
         headers = {
             **_bearer(session.token),
             "Accept": "text/event-stream",
+            "Accept-Encoding": "identity",  # a proxy that compresses may hold events back
             "Cache-Control": "no-store",
         }
         # The gateway may hold back even the headers until there is an event to send.
@@ -275,7 +276,7 @@ class GatewayClient:
 
 def _path(session: Session) -> str:
     # The id holds the thread and the user's id, so it may hold anything.
-    return f"/api/v1/agents/{quote(session.id, safe='')}"
+    return f"/api/v1/agents/{quote(session.id, safe='', errors='replace')}"
 
 
 def _bearer(token: str) -> dict[str, str]:

@@ -58,7 +58,7 @@ def open_http(
             follow_redirects=False,
             timeout=httpx.Timeout(limits.request_s, connect=limits.connect_s),
         )
-    except (ValueError, OSError, ImportError) as exc:
+    except (ValueError, OSError, ImportError, httpx.InvalidURL) as exc:
         raise config_error(
             "The proxy or certificate settings of the environment (HTTPS_PROXY, ALL_PROXY, "
             f"SSL_CERT_FILE, ...) cannot be used: {exc}"
@@ -159,7 +159,7 @@ def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
                 phase=phase,
             )
         ) from exc
-    except httpx.InvalidURL as exc:
+    except (httpx.InvalidURL, UnicodeError) as exc:
         raise config_error(f"The address {url} cannot be used: {exc}") from exc
 
 

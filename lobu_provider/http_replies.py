@@ -36,7 +36,7 @@ class HttpReply:
     @property
     def shown_body(self) -> str:
         """The body for a message; without secrets before it is shortened, so no half is left."""
-        return Redactor(self.secrets).text(self.body)
+        return Redactor(self.secrets).values(self.body)
 
     @property
     def shown_location(self) -> str:
@@ -47,7 +47,7 @@ class HttpReply:
         except ValueError:
             return "(not a URL)"
         origin = f"{target.scheme}://{host}" if host else ""
-        return Redactor(self.secrets).text(origin + target.path) or "(nowhere)"
+        return Redactor(self.secrets).values(origin + target.path) or "(nowhere)"
 
     def json_object(self, phase: Phase) -> Mapping[str, Any]:
         """Return the body as a JSON object.
@@ -67,6 +67,15 @@ class HttpReply:
                     f"a JSON object: {quote_body(self.shown_body)}. "
                     "Is this address a Lobu gateway? A login page or another server may answer "
                     "here.",
+                    phase=phase,
+                )
+            )
+        if value.get("success") is False:
+            raise error_for(
+                failure(
+                    "gateway",
+                    f"{self.method} {self.url} answered {self.status} and yet no success: "
+                    f"{error_text(self.shown_body)}",
                     phase=phase,
                 )
             )

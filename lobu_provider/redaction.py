@@ -25,7 +25,7 @@ _SHAPES: Final = (
     # A session token: three hexadecimal blobs, from the create reply.
     (re.compile(r"\b[0-9a-f]{16,}:[0-9a-f]{16,}:[0-9a-f]{16,}\b", re.IGNORECASE), MASK),
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=:-]{6,}"), rf"\1 {MASK}"),
-    (re.compile(r"(?i)(\w+://)[^\s/@]+@"), rf"\1{MASK}@"),
+    (re.compile(r"(?i)(\b[a-z][a-z0-9+.-]{0,15}://)[^\s/@]{1,512}@"), rf"\1{MASK}@"),
     (
         re.compile(r"(?i)([?&](?:token|access_token|api_key|key|secret|password)=)[^&\s#]+"),
         rf"\1{MASK}",

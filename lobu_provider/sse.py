@@ -5,8 +5,9 @@ httpx_sse reads the fields; around it stand four things that it does not do:
 - line ends are settled first, so that a frame that ends in a lone CR is dispatched at once instead
   of waiting for the next byte to rule out CRLF;
 - a byte order mark at the start is dropped;
-- an event without data is dropped, as the standard says: httpx_sse makes one of every comment
-  once an ``id:`` was seen;
+- an event without name and data is dropped: httpx_sse makes one of every comment once an ``id:``
+  was seen. A name without data is passed on, though the standard drops it too: an ``error`` must
+  not vanish;
 - the content type is the caller's business: httpx_sse hides the status of an error reply.
 
 Only CR, LF and CRLF end a line; U+2028 and U+0085 may stand raw in the data.
@@ -35,7 +36,7 @@ async def iter_frames(chunks: AsyncIterable[bytes]) -> AsyncGenerator[Frame, Non
     events = EventSource(response).aiter_sse()
     try:
         async for event in events:
-            if event.data:
+            if event.data or event.event != "message":
                 yield Frame(event=event.event, data=event.data, id=event.id or None)
     finally:
         await events.aclose()

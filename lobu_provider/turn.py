@@ -1,33 +1,24 @@
 """Fold the events of a stream into the turn that they tell.
 
 :func:`fold_turn` is a pure function over events: the same events give the same turn, whichever way
-they arrived, and a prefix of the events gives the turn as far as it had come. All knowledge of
-what counts as an answer is here; see also :mod:`lobu_provider.turn_failures`.
+they arrived, and a prefix of the events gives the turn as far as it had come. Which events are the
+turn's own is in :mod:`lobu_provider.turn_events`, what counts as an answer in
+:mod:`lobu_provider.turn_verdict`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
-from lobu_provider.errors import Failure, error_for, failure
-from lobu_provider.events import (
-    Card,
-    Complete,
-    Ephemeral,
-    Event,
-    Output,
-    ToolUse,
-    TurnError,
-    UnknownEvent,
-    UnreadableEvent,
-)
+from lobu_provider.blank import is_blank
+from lobu_provider.errors import Failure, error_for
+from lobu_provider.events import Card, Complete, Ephemeral, Event, ToolUse, UnknownEvent
 from lobu_provider.json_safe import json_safe
-from lobu_provider.turn_failures import failure_of_answer, failure_of_error
-
-_E = TypeVar("_E", bound=Event)
+from lobu_provider.turn_story import Story
+from lobu_provider.turn_verdict import failure_of_turn
 
 
 @dataclass(frozen=True)
@@ -59,6 +50,10 @@ class Turn:
     completed: bool = False
     """The gateway ended the turn without an error."""
     awaiting_human_decision: bool = False
+    merged_with: tuple[str, ...] = ()
+    """Ids of other messages that the gateway answered in the same turn."""
+    has_final_text: bool = False
+    """The gateway confirmed the whole answer; otherwise it is the streamed text."""
     failure: Failure | None = None
     """Why the turn is not usable; ``None`` for a usable one or one still running."""
     first_text_s: float | None = None
@@ -76,6 +71,11 @@ class Turn:
             return None
         return max(0.0, self.first_text_s - self.sent_s)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the answer should know, in sentences."""
+        return tuple(_warnings(self))
+
     def raise_for_failure(self) -> Turn:
         """Return the turn itself.
 
@@ -87,148 +87,66 @@ class Turn:
         return self
 
 
-def belongs_to_turn(
-    event: Event, message_ids: frozenset[str], *, connected_ms: float | None = None
-) -> bool:
-    """Return whether an event belongs to the one turn in flight.
-
-    A card or error that names no message is this turn's, and so is an event that cannot be read,
-    unless it is older than the connection: then it is a replay of an earlier turn.
-
-    Args:
-        event: received since the message was sent.
-        message_ids: the id that we sent and the one that the gateway answered with.
-        connected_ms: the gateway's timestamp on ``connected``.
-    """
-    if event.is_addressed or not isinstance(event, (Card, TurnError, UnreadableEvent)):
-        return event.concerns(message_ids)
-    replayed = (
-        event.timestamp_ms is not None
-        and connected_ms is not None
-        and event.timestamp_ms < connected_ms
-    )
-    return not replayed
-
-
-def events_of_turn(
-    events: Sequence[Event], message_ids: frozenset[str], *, connected_ms: float | None = None
-) -> list[Event]:
-    """Return the events that belong to the messages ``message_ids``, in order.
-
-    A merged turn runs under another message's id and names ours in ``processedMessageIds``; then
-    the other id's events are ours too.
-    """
-    ids = message_ids | {
-        event.message_id
-        for event in events
-        if event.message_id is not None and not message_ids.isdisjoint(event.processed_message_ids)
-    }
-    return [e for e in events if belongs_to_turn(e, ids, connected_ms=connected_ms)]
-
-
-def fold_turn(user_text: str, events: Iterable[Event]) -> Turn:
+def fold_turn(
+    user_text: str, events: Iterable[Event], *, final_text_expected: bool = False
+) -> Turn:
     """Fold a turn's own events (see :func:`events_of_turn`) into the turn.
 
     The text is ``finalText`` when it is a string, else the joined deltas. A tool call that is told
-    twice is listed once. The turn's ``failure`` is set by an error event, by a notice that nothing
-    followed, by an empty completion, and by a known failure text sent as an answer.
+    twice is listed once. The turn's ``failure`` is set by an error event, by one that cannot be
+    read, by a notice that nothing followed, by an empty completion, and by a known failure text
+    sent as an answer.
+
+    Args:
+        user_text: the message.
+        events: the turn's own, in order.
+        final_text_expected: the gateway is known to send ``finalText``, so an end without it is
+            a failure.
     """
-    story = _Story(list(events))
+    story = Story(list(events), final_text_expected=final_text_expected)
     complete = story.complete
-    streamed = "".join(output.content for output in story.of(Output))
-    final = complete.final_text if complete is not None else None
-    output = streamed if final is None else final
-    tool_calls = tuple(_distinct_calls(story.of(ToolUse)))
+    failure = failure_of_turn(story)
     return Turn(
         user_text=user_text,
-        output=output,
-        streamed_text=streamed,
-        tool_calls=tool_calls,
+        output=story.output,
+        streamed_text=story.streamed_text,
+        tool_calls=tuple(_distinct_calls(story.of(ToolUse))),
         interactions=tuple(e for e in story.events if isinstance(e, (Card, Ephemeral))),
-        other_events=tuple(e for e in story.events if isinstance(e, UnknownEvent)),
+        other_events=tuple(story.of(UnknownEvent)),
         suggestions=_suggestions(complete),
-        completed=complete is not None and not story.of(TurnError),
+        completed=complete is not None and not story.errors,
         awaiting_human_decision=complete is not None and complete.awaiting_human_decision,
-        failure=_failure(story, output, final, tool_calls),
-        first_text_s=_first_text_s(story),
+        merged_with=_merged_with(complete),
+        has_final_text=story.final_text is not None,
+        failure=failure,
+        first_text_s=story.first_text_s,
     )
 
 
-class _Story:
-    """A turn's events, cut after its end: what follows the first ``complete`` is a late echo."""
-
-    def __init__(self, events: Sequence[Event]) -> None:
-        end = next((i for i, e in enumerate(events) if isinstance(e, Complete)), None)
-        self.events = events if end is None else events[: end + 1]
-        last = self.events[-1] if end is not None else None
-        self.complete = last if isinstance(last, Complete) else None
-
-    def of(self, kind: type[_E]) -> list[_E]:
-        return [event for event in self.events if isinstance(event, kind)]
+def _merged_with(complete: Complete | None) -> tuple[str, ...]:
+    if complete is None:
+        return ()
+    named = {complete.message_id, *complete.processed_message_ids} - {None}
+    return tuple(sorted(name for name in named if name)) if len(named) > 1 else ()
 
 
-def _failure(
-    story: _Story, output: str, final: str | None, tool_calls: Sequence[ToolCall]
-) -> Failure | None:
-    errors = story.of(TurnError)
-    if errors:
-        return failure_of_error(errors[0].text, errors[0].error_code)
-    unreadable = _unreadable(story, final)
-    if unreadable is not None:
-        return failure(
-            "gateway",
-            f"A {unreadable.name!r} event of this turn cannot be read, so what the agent did is "
-            f"not known in full: {str(unreadable.data['raw'])[:200]!r}",
-            phase="turn",
+def _warnings(turn: Turn) -> Iterator[str]:
+    if not turn.completed or turn.failure is not None:
+        return
+    if turn.merged_with:
+        yield (
+            "The gateway answered other messages of the thread in the same turn; the answer and "
+            "its tool calls may belong to them. Do not run two calls on one thread at a time."
         )
-    notices = story.of(Ephemeral)
-    if notices and (story.complete is None or not output.strip()):
-        return failure(
-            "action_required",
-            "The agent stopped and asks a person to act: "
-            f"{notices[0].content.strip() or '(no text)'}",
-            phase="turn",
+    if not turn.has_final_text:
+        yield (
+            "The gateway confirmed no final text (version 11 never does): the answer is the "
+            "streamed text, in which replaced pieces would stand twice."
         )
-    if story.complete is None:
-        return None
-    known = failure_of_answer(output)
-    if known is not None:
-        return known
-    return _failure_of_empty(story, output, final, tool_calls)
-
-
-def _failure_of_empty(
-    story: _Story, output: str, final: str | None, tool_calls: Sequence[ToolCall]
-) -> Failure | None:
-    waits = story.complete is not None and story.complete.awaiting_human_decision
-    if output.strip() or waits or story.of(Card):
-        return None
-    if final is None:
-        return failure(
-            "empty",
-            "The gateway ended the turn without any text; newer gateways do this when a session "
-            "times out. Look at the agent's log, or run the case again.",
-            phase="turn",
-            retryable=True,
-        )
-    if tool_calls:  # an agent may end a turn with an action and no words
-        return None
-    return failure(
-        "empty",
-        "The turn ended with an empty answer, without a tool call or a card.",
-        phase="turn",
-    )
-
-
-def _unreadable(story: _Story, final: str | None) -> Event | None:
-    """Return the unreadable event without which no verdict can be given.
-
-    A lost piece of text is made good by the gateway's ``finalText``.
-    """
-    needed = {"tool_use", "complete", "error", "agent-error"}
-    if story.complete is not None and final is None:
-        needed.add("output")
-    return next((e for e in story.of(UnreadableEvent) if e.name in needed), None)
+    elif is_blank(turn.output):
+        yield "The turn ended without text, with a tool call or a card."
+    elif len(turn.streamed_text.strip()) > len(turn.output.strip()):
+        yield "The gateway's final text is shorter than what it streamed (streamedText)."
 
 
 def _suggestions(complete: Complete | None) -> tuple[Any, ...]:
@@ -236,30 +154,20 @@ def _suggestions(complete: Complete | None) -> tuple[Any, ...]:
     return tuple(found) if isinstance(found, list) else ()
 
 
-def _first_text_s(story: _Story) -> float | None:
-    for event in story.events:
-        if isinstance(event, Output) and event.content.strip():
-            return event.received_s
-    if story.complete is not None and (story.complete.final_text or "").strip():
-        return story.complete.received_s
-    return None
-
-
 def _distinct_calls(events: Iterable[ToolUse]) -> Iterator[ToolCall]:
     """Yield each call once. Newer gateways may tell a call again (the traces are unacknowledged).
 
     A call is known by its id together with name and input: some model servers number the calls of
     each step from zero, and two different calls must not become one. Without an id the timestamp
-    takes its place.
+    takes its place; without both, every event is a call.
     """
-    seen: set[tuple[str, str, str]] = set()
-    for event in events:
-        identity = event.tool_call_id or f"at {event.timestamp_ms}"
-        key = (identity, event.tool_name, _canonical(event.data.get("input")))
-        if key not in seen:
-            seen.add(key)
-            yield ToolCall(event.tool_name, event.data, event.tool_call_id)
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(json_safe(value), sort_keys=True)
+    inputs_seen: dict[tuple[str, str], set[str]] = {}
+    for index, event in enumerate(events):
+        identity = event.tool_call_id or f"at {event.timestamp_ms or f'place {index}'}"
+        inputs = inputs_seen.setdefault((identity, event.tool_name), set())
+        value = json.dumps(json_safe(event.data.get("input")), sort_keys=True)
+        # A repeat may have lost its input on the way.
+        if value in inputs or (inputs and event.data.get("input") is None):
+            continue
+        inputs.add(value)
+        yield ToolCall(event.tool_name, event.data, event.tool_call_id)

@@ -7,8 +7,10 @@ failures, wrong provider credentials, looks like a successful answer.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from lobu_provider.blank import is_blank, is_invisible
 from lobu_provider.errors import ErrorClass, Failure, failure
 
 
@@ -62,16 +64,24 @@ _BY_SENTENCE: Final[tuple[tuple[re.Pattern[str], _Kind], ...]] = tuple(
 # infrastructure failures aside still see it.
 _UNKNOWN: Final = _Kind("worker", "agent", retryable=False)
 
-_FAILED_ANSWERS: Final[tuple[tuple[str, _Kind], ...]] = (
-    (
-        "Your AI provider credentials are invalid or expired",
-        _Kind("provider", advice=_PROVIDER_ADVICE),
-    ),
-    ("❌ Session failed", _UNKNOWN),
-    ("💥 Worker crashed", _Kind("worker")),
-    ("Message blocked by guardrail", _Kind("guardrail")),
+_FAILED_ANSWERS: Final[tuple[tuple[re.Pattern[str], _Kind], ...]] = tuple(
+    (re.compile(pattern, re.IGNORECASE), kind)
+    for pattern, kind in (
+        (
+            r"Your AI provider credentials are invalid or expired\.",
+            _Kind("provider", advice=_PROVIDER_ADVICE),
+        ),
+        (r"❌\ufe0f? ?Session failed(?:: |\s*$)", _UNKNOWN),
+        (r"💥\ufe0f? ?Worker crashed", _Kind("worker")),
+        (r"Message (blocked by guardrail|rejected): ", _Kind("guardrail")),
+    )
 )
-"""Texts that a gateway sends as the answer of a turn that it calls successful."""
+"""How the texts begin that a gateway sends as the answer of a turn that it calls successful."""
+
+_NOISE: Final = re.compile(
+    r"(?:🔄|🗜)\ufe0f? ?\*(?:Retrying \(attempt \d+/\d+\)|Compacting context)(?:\.{3}|…)\*\s*"
+)
+"""Lines that the gateway itself streams between the agent's words."""
 
 
 def failure_of_error(text: str, error_code: str | None) -> Failure:
@@ -82,20 +92,51 @@ def failure_of_error(text: str, error_code: str | None) -> Failure:
     return _failure(kind, f"The gateway ended the turn with an error{coded}: {said}")
 
 
-def failure_of_answer(text: str) -> Failure | None:
+def failure_of_answer(final_text: str | None, deltas: Sequence[str]) -> Failure | None:
     """Return the failure that a "successful" answer really is; ``None`` for an honest answer.
 
     Only a text that begins with one of the gateway's own sentences counts; an answer that merely
-    mentions such words is an answer.
+    mentions such words is an answer. Without a final text each streamed piece can be such a text,
+    since a gateway that replaces an answer sends the new one as one more piece.
+
+    Args:
+        final_text: the gateway's ``finalText``, if it sent one.
+        deltas: the streamed pieces, in order.
     """
-    stripped = text.lstrip()
-    for beginning, kind in _FAILED_ANSWERS:
-        if stripped.startswith(beginning):
-            said = stripped.splitlines()[0]
-            if beginning.startswith("❌"):
-                kind = _by_sentence(said.partition(":")[2].strip())
-            return _failure(kind, f"The gateway sent its own failure text as the answer: {said}")
+    texts = [final_text] if final_text is not None else ["".join(deltas), *deltas]
+    for text in texts:
+        found = _own_words_of_the_gateway(_without_ornaments(text))
+        if found is not None:
+            return found
+    if _NOISE.search(texts[0]) and is_blank(_without_ornaments(texts[0])):
+        return failure(
+            "empty", "The answer holds only the gateway's own notes on its work.", phase="turn"
+        )
     return None
+
+
+def _own_words_of_the_gateway(text: str) -> Failure | None:
+    for beginning, kind in _FAILED_ANSWERS:
+        if beginning.match(text):
+            line = text.splitlines()[0]
+            if kind is _UNKNOWN:
+                kind = _by_sentence(line.partition(":")[2].strip())
+            return _failure(kind, f"The gateway sent its own failure text as the answer: {line}")
+    return None
+
+
+def _without_ornaments(text: str) -> str:
+    """The text from its first real character on: no notes of the gateway, spaces or markdown."""
+    start = 0
+    while start < len(text):
+        noise = _NOISE.match(text, start)
+        if noise is not None:
+            start = noise.end()
+        elif is_invisible(text[start]) or text[start] in "*_>#`":
+            start += 1
+        else:
+            break
+    return text[start:]
 
 
 def _by_sentence(text: str) -> _Kind:
@@ -108,8 +149,15 @@ def _by_sentence(text: str) -> _Kind:
 def _failure(kind: _Kind, message: str) -> Failure:
     return failure(
         kind.code,
-        f"{message} {kind.advice}".rstrip(),
+        _sentences(message, kind.advice),
         phase="turn",
         error_class=kind.error_class,
         retryable=kind.retryable,
     )
+
+
+def _sentences(message: str, advice: str) -> str:
+    if not advice:
+        return message
+    end = "" if message.endswith((".", "!", "?", "…")) else "."
+    return f"{message}{end} {advice}"

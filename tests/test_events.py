@@ -87,8 +87,8 @@ def test_an_error_that_is_deeply_nested_is_still_an_error(depth: int) -> None:
         ("status", {"status": {"state": "is running..", "elapsedSeconds": 20}}, Status),
         ("status", {"status": "Working"}, Status),
         ("output", {"content": "a"}, Output),
-        ("output", {"content": None}, UnknownEvent),
-        ("output", {}, UnknownEvent),
+        ("output", {"content": None}, UnreadableEvent),
+        ("output", {}, UnreadableEvent),
         ("tool_use", {"name": "bash"}, ToolUse),
         ("tool_use", {}, ToolUse),
         ("complete", {}, Complete),
@@ -103,7 +103,11 @@ def test_an_error_that_is_deeply_nested_is_still_an_error(depth: int) -> None:
         ("suggestion", {}, Card),
         ("file-uploaded", {"name": "report.pdf"}, UnknownEvent),
         ("work-state", {}, UnknownEvent),
-        ("Output", {"content": "a"}, UnknownEvent),
+        ("Output", {"content": "a"}, Output),
+        ("error ", {"error": "x"}, TurnError),
+        ("message", {"type": "error", "error": "x"}, TurnError),
+        ("message", {"type": "delta", "content": "a"}, Output),
+        ("message", {"type": "news"}, UnknownEvent),
     ],
 )
 def test_the_wire_name_and_the_shape_decide_what_an_event_is(
@@ -111,7 +115,7 @@ def test_the_wire_name_and_the_shape_decide_what_an_event_is(
 ) -> None:
     event = read(name, **data)
     assert type(event) is kind
-    assert (event.name, event.data, event.received_s) == (name, data, 7.0)
+    assert (event.data, event.received_s) == (data, 7.0)
 
 
 @pytest.mark.parametrize("data", ["", "null", "[]", "7", '"text"', "{", "not json"])

@@ -114,6 +114,11 @@ def test_a_secret_that_contains_another_goes_as_a_whole() -> None:
     assert Redactor(["secret", "my-secret-token"]).values("x my-secret-token y") == f"x {MASK} y"
 
 
+def test_a_secret_that_a_replacement_puts_together_goes_too() -> None:
+    assert Redactor(["ab***cd", "secret"]).values("absecretcd") == MASK
+    assert Redactor(["*** yz1"]).text("owl_pat_q yz1") == MASK
+
+
 @pytest.mark.parametrize("secret", [None, "", "   ", "abc", "12345", " 12345 "])
 def test_blank_and_short_values_are_no_secrets(secret: str | None) -> None:
     text = "abc 12345 and the rest"

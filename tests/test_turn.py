@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from lobu_provider.errors import AgentError, InfrastructureError
 from lobu_provider.events import Event, Frame, parse_event
-from lobu_provider.turn import Turn, belongs_to_turn, events_of_turn, fold_turn
+from lobu_provider.turn import Turn, fold_turn
+from lobu_provider.turn_events import belongs_to_turn, events_of_turn
 
 UNLIMITED = settings(deadline=None)
 
@@ -23,17 +24,17 @@ CONNECTED_MS = 1000.0
 
 
 def event(
-    wire_name: str, /, message_id: str | None = "m-1", at: float = 2000, **data: Any
+    wire_name: str, /, message_id: Any = "m-1", at: float | None = 2000, **data: Any
 ) -> Event:
     given_id = {} if message_id is None else {"messageId": message_id}
     return parse_event(Frame(wire_name, json.dumps({**data, **given_id, "timestamp": at})))
 
 
-def output(text: str, message_id: str = "m-1") -> Event:
+def output(text: str, message_id: Any = "m-1") -> Event:
     return event("output", message_id, content=text)
 
 
-def tool(name: str = "bash", message_id: str = "m-1", **data: Any) -> Event:
+def tool(name: str = "bash", message_id: Any = "m-1", **data: Any) -> Event:
     return event("tool_use", message_id, name=name, **data)
 
 
@@ -120,7 +121,9 @@ def test_the_first_text_latency_is_never_negative_and_unknown_without_a_start() 
         ),
         ([tool("a", input={"q": 1}), tool("a", input={"q": 1})], ["a"]),
         ([tool("a", at=2000), tool("a", at=2001)], ["a", "a"]),
-        ([tool("b"), tool("a"), complete("x"), tool("late")], ["b", "a"]),
+        ([tool("b"), tool("a"), complete("x"), tool("late")], ["b", "a", "late"]),
+        ([tool("a", input={"q": 1}, toolCallId="1"), tool("a", toolCallId="1")], ["a"]),
+        ([tool("a", at=None), tool("a", at=None)], ["a", "a"]),
     ],
 )
 def test_each_tool_call_is_listed_once_and_in_order(events: list[Event], names: list[str]) -> None:
@@ -172,7 +175,8 @@ CREDENTIALS = (
         ([CARD, tool("ask_user"), complete("", awaitingHumanDecision=True)], "answer"),
         ([CARD, complete("")], "answer"),
         ([CARD, complete(None)], "answer"),
-        ([complete("", awaitingHumanDecision=True)], "answer"),
+        ([complete("", awaitingHumanDecision=True)], "action_required"),
+        ([tool("ask_user"), complete("", awaitingHumanDecision=True)], "answer"),
         ([NOTICE, complete("an answer")], "answer"),
         ([complete("")], "empty"),
         ([complete(" \n")], "empty"),
@@ -221,11 +225,60 @@ def test_an_empty_turn_without_final_text_may_be_run_again_and_one_with_it_not()
     assert (bare.retryable, told.retryable) == (True, False)
 
 
-def test_what_follows_the_end_of_a_turn_is_a_late_echo() -> None:
-    events = [output("a"), complete("a"), output("b"), error(), tool(), complete("other")]
-    turn = fold(*events)
-    assert turn == fold(*events[:2])
-    assert verdict(turn) == "answer"
+def test_text_and_ends_after_the_end_of_a_turn_are_a_late_echo() -> None:
+    events = [output("a"), complete("a"), output("b"), complete("other")]
+    assert fold(*events) == fold(*events[:2])
+    assert verdict(fold(*events)) == "answer"
+
+
+def test_an_error_or_a_tool_call_after_the_end_of_its_turn_still_counts() -> None:
+    late_call = fold(complete("a"), tool("delete_account"))
+    assert [call.name for call in late_call.tool_calls] == ["delete_account"]
+    assert verdict(fold(complete("a"), error("429 slow down"))) == "rate_limit"
+
+
+def test_a_merged_turn_gives_the_answer_to_our_message_and_not_to_the_other() -> None:
+    other = [output("FOREIGN", "m-0"), complete("FOREIGN", "m-0", processedMessageIds=["m-0"])]
+    merged = [
+        output("OURS", "m-0"),
+        tool("look", "m-0"),
+        complete("OURS", "m-0", processedMessageIds=["m-0", "m-1"]),
+    ]
+    turn = fold(*other, *merged)
+    assert (turn.output, [c.name for c in turn.tool_calls]) == ("OURS", ["look"])
+    assert turn.merged_with == ("m-0", "m-1")
+    failed = [
+        error("429 slow down", "m-0", processedMessageIds=["m-0", "m-1"]),
+        complete(None, "m-0", processedMessageIds=["m-0", "m-1"]),
+    ]
+    assert verdict(fold(*other, *failed)) == "rate_limit"
+
+
+def test_an_end_without_final_text_fails_only_where_the_gateway_is_known_to_send_it() -> None:
+    events = [output("The refund is"), complete(None)]
+    assert verdict(fold_turn("hi", events)) == "answer"
+    assert "streamed text" in fold_turn("hi", events).warnings[0]
+    cut = fold_turn("hi", events, final_text_expected=True)
+    assert (verdict(cut), cut.output) == ("timeout", "The refund is")
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\ufeff", "\u3164", "\u2800", "\0", "\u00a0\n"])
+def test_an_answer_of_invisible_characters_is_empty(text: str) -> None:
+    assert verdict(fold(complete(text))) == "empty"
+
+
+def test_a_suggestion_excuses_no_empty_answer() -> None:
+    assert verdict(fold(event("suggestion", "x", turnMessageId="m-1"), complete(""))) == "empty"
+
+
+def test_an_answer_shorter_than_what_was_streamed_is_told() -> None:
+    (warning,) = fold(output("Full long answer"), complete("Full")).warnings
+    assert "shorter" in warning
+
+
+def test_tool_calls_and_text_that_name_no_message_are_the_turns_in_flight() -> None:
+    turn = fold(tool("delete", None), output("do", None), output("ne", 5), complete(None))
+    assert ([c.name for c in turn.tool_calls], turn.output) == (["delete"], "done")
 
 
 def test_a_failed_turn_keeps_its_tool_calls_cards_and_partial_text() -> None:
@@ -265,9 +318,10 @@ def test_raising_for_a_failure_raises_what_its_class_is(
     ("foreign", "belongs"),
     [
         (output("x", "m-2"), False),
-        (event("output", None, content="x"), False),
+        (event("output", None, content="x"), True),
+        (event("output", None, content="x", at=999), False),
         (event("complete", None, finalText="x"), False),
-        (event("ephemeral", None, content="x"), False),
+        (event("ephemeral", None, content="x"), True),
         (complete("x", "m-2"), False),
         (complete("x", "m-2", processedMessageIds=["m-2", "m-1"]), True),
         (event("question", "random", turnMessageId="m-2"), False),

@@ -119,7 +119,7 @@ def test_where_something_can_be_done_the_message_says_what(sentence: str) -> Non
     ],
 )
 def test_a_gateways_own_failure_text_is_no_answer(answer: str, code: str, error_class: str) -> None:
-    found = failure_of_answer(answer)
+    found = failure_of_answer(answer, [])
     assert found is not None
     assert (found.code, found.error_class) == (code, error_class)
     assert answer.strip().splitlines()[0] in found.message
@@ -128,7 +128,55 @@ def test_a_gateways_own_failure_text_is_no_answer(answer: str, code: str, error_
 
 @pytest.mark.parametrize(
     "answer",
-    ["", " ", "All good.", "I read: ❌ Session failed: 429", "Worker crashed", "quota exceeded"],
+    ["", " ", "All good.", "Worker crashed", "quota exceeded"],
 )
 def test_an_honest_answer_is_no_failure(answer: str) -> None:
-    assert failure_of_answer(answer) is None
+    assert failure_of_answer(answer, []) is None
+    assert failure_of_answer(None, [answer]) is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I read: ❌ Session failed: 429",
+        "Message blocked by guardrail is what you see when a rule matches.",
+        "❌ Session failed means that the worker gave up.",
+        "The line '🔄 *Retrying (attempt 1/3)...*' is a note of the gateway.",
+        "***",
+    ],
+)
+def test_an_answer_that_speaks_of_failures_is_an_answer(answer: str) -> None:
+    assert failure_of_answer(answer, [answer]) is None
+
+
+SENTENCE = "Your AI provider credentials are invalid or expired. Please update them."
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"🔄 *Retrying (attempt 1/3)...*\n\n{SENTENCE}",
+        f"🗜️ *Compacting context...*{SENTENCE}",
+        f"\ufeff\u200b{SENTENCE}",
+        f"> **{SENTENCE}**",
+        SENTENCE.upper(),
+    ],
+)
+def test_noise_and_ornaments_hide_no_failure_text(answer: str) -> None:
+    found = failure_of_answer(answer, [])
+    assert found is not None
+    assert found.code == "provider"
+
+
+def test_a_streamed_piece_that_replaces_the_answer_is_seen_without_a_final_text() -> None:
+    found = failure_of_answer(None, ["The order is ", "💥 Worker crashed: out of memory"])
+    assert found is not None
+    assert found.code == "worker"
+    whole = "The order is 💥 Worker crashed: out of memory"
+    assert failure_of_answer(whole, ["The order is ", "💥 Worker crashed: out of memory"]) is None
+
+
+def test_an_answer_of_nothing_but_the_gateways_notes_is_empty() -> None:
+    found = failure_of_answer("🔄 *Retrying (attempt 1/3)...*\n", [])
+    assert found is not None
+    assert found.code == "empty"

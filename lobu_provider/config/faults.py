@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from lobu_provider.config.model import BESIDE_CONFIG, known_keys
 from lobu_provider.errors import ConfigError, config_error
+from lobu_provider.json_safe import json_safe
 
 _SECRET_KEYS: Final = frozenset({"token", "tokenEnv", "tokenFile", "tokenCommand", "headers"})
 """Keys whose value is never repeated in a message: it is a secret, or one got there by mistake.
@@ -95,8 +96,11 @@ def _expected(key: str, fault: Any) -> str:
 
 def _advice(fault: Any) -> str:
     value = fault["input"]
-    if fault["type"] in ("float_type", "bool_type") and isinstance(value, str):
+    if fault["type"] == "bool_type" and isinstance(value, str):
         return " Write it without quotes."
+    if fault["type"] == "float_type" and isinstance(value, str):
+        number = value.strip().replace(".", "", 1)
+        return " Write it without quotes." if number.isdigit() else " For example: 2000."
     if fault["type"] == "string_type" and isinstance(value, (bool, int, float)):
         return " Put it in quotes."
     return ""
@@ -106,5 +110,5 @@ def shown(value: Any) -> str:
     """Return a value as a message quotes it, at most 80 characters."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    text = repr(value)
+    text = repr(json_safe(value))  # long integers cannot be printed, deep nesting not walked
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -6,6 +6,7 @@ origin, the ``/lobu`` base, or the whole API path, with and without a trailing s
 
 from __future__ import annotations
 
+import re
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -46,20 +47,23 @@ def normalise_gateway(gateway: str) -> str:
 
 
 def _split(text: str) -> SplitResult:
+    if "@" in text:  # before anything quotes it
+        raise config_error(
+            "config.gateway: the URL holds '@', so a user name or password, which would take the "
+            "place of the Lobu token. Remove it; for a proxy that needs its own credentials use "
+            "'headers'."
+        )
     try:
         parts = urlsplit(text)
         port_ok = parts.port is None or parts.port > 0
-    except ValueError as exc:
-        raise _fault(text, f"is not a URL: {exc}") from exc
-    if "@" in parts.netloc:
-        raise config_error(
-            "config.gateway: the URL holds a user name or password, which would take the place of "
-            "the Lobu token. Remove it; for a proxy that needs its own credentials use 'headers'."
-        )
+    except ValueError:  # its text repeats what it read
+        raise _fault(text, "is not a URL; expected http://HOST:PORT") from None
     if parts.scheme.lower() not in ("http", "https"):
-        guess = f", for example 'http://{text}'" if "://" not in text and text[:1] != "/" else ""
+        guess = ""
+        if "://" not in text and text[:1] != "/" and not text.lower().startswith(SCRIPT_SCHEME):
+            guess = f", for example 'http://{_shown(text)}'"
         raise _fault(text, f"expected a URL that starts with http:// or https://{guess}")
-    if not parts.hostname or not port_ok or any(c.isspace() for c in parts.netloc):
+    if not parts.hostname or not port_ok or not text.isprintable() or " " in text:
         raise _fault(text, "expected http://HOST:PORT")
     return parts
 
@@ -79,4 +83,9 @@ def _base_path(path: str) -> str:
 
 
 def _fault(gateway: str, why: str) -> ConfigError:
-    return config_error(f"config.gateway: {why}; got {gateway!r}.")
+    return config_error(f"config.gateway: {why}; got {_shown(gateway)!r}.")
+
+
+def _shown(gateway: str) -> str:
+    """The address without query and fragment, which may hold a key."""
+    return re.split(r"[?#]", gateway, maxsplit=1)[0][:200]

@@ -31,6 +31,12 @@ from lobu_provider.config.model import (
 )
 from lobu_provider.errors import config_error
 
+_SECRET_NAME: Final = re.compile(
+    r"auth|token|key|secret|cookie|passw|credential|session|signature", re.IGNORECASE
+)
+_PLAIN_WORD: Final = re.compile(r"[A-Za-z]{1,20}([ ._/-][A-Za-z]{1,20})*")
+"""A header such as ``X-Env: production`` is no secret: masking it would change answers."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -48,6 +54,19 @@ class Settings:
     base_dir: Path = Path()
     """Folder that relative paths start from: the config file's."""
     warnings: tuple[str, ...] = ()
+
+    @property
+    def secrets(self) -> list[str]:
+        """Values that must appear nowhere, not even in an agent's answer."""
+        given = self.config.headers or {}
+        headers = [
+            value
+            for name, value in self.headers.items()
+            if isinstance(given.get(name), HeaderFromEnv)
+            or _SECRET_NAME.search(name)
+            or not _PLAIN_WORD.fullmatch(value)
+        ]
+        return [*headers, self.config.token] if self.config.token else headers
 
     @property
     def is_scripted(self) -> bool:
@@ -100,9 +119,11 @@ def parse_config(block: Mapping[str, Any]) -> ProviderConfig:
     for key in given:
         if key not in known_keys():
             raise unknown_key(key)
-    refuse_templates(given)
     try:
+        refuse_templates(given)
         return ProviderConfig.model_validate(given)
+    except RecursionError:
+        raise config_error("config: nested too deep to be meant.") from None
     except ValidationError as exc:
         raise first_fault(exc) from None  # pydantic's own text repeats secret values
 

@@ -6,9 +6,13 @@ with none of them, ``LOBU_TOKEN``.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
+import signal
+import stat
 import subprocess
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,13 +21,15 @@ from typing import Final
 from lobu_provider.config.environment import quoted_name
 from lobu_provider.config.settings import Settings
 from lobu_provider.errors import ConfigError, config_error
-from lobu_provider.redaction import Redactor
 
 COMMAND_TIMEOUT_S: Final = 10.0
 COMMAND_CACHE_S: Final = 300.0
 """How long a command's token is reused in one process: logins refresh, evals run for hours."""
 
-_command_tokens: dict[tuple[Path, tuple[str, ...]], tuple[float, str]] = {}
+MAX_TOKEN_BYTES: Final = 65_536
+"""Read from a file or command; a token is far shorter, and a header could not carry more."""
+
+_command_tokens: dict[tuple[str, tuple[str, ...]], tuple[float, str]] = {}
 
 
 def find_token(settings: Settings, *, limit_s: float = COMMAND_TIMEOUT_S) -> str | None:
@@ -76,6 +82,8 @@ def check_token(raw: str, source: str) -> str:
         rest = token[len("bearer") :]
         if rest[:1].isspace() or rest[:1] == ":":
             raise config_error(f"{source} starts with 'Bearer': give the token alone.")
+    if token[0] == token[-1] and token[0] in "'\"":
+        raise config_error(f"{source} stands in quotes: give the token alone.")
     if any(character.isspace() for character in token):
         raise config_error(
             f"{source} holds white space, so it is not a token; "
@@ -114,20 +122,23 @@ def _from_env(settings: Settings, name: str) -> str:
 def _from_file(base_dir: Path, name: str) -> str:
     try:
         path = base_dir / Path(name).expanduser()
-        raw = path.read_text(encoding="utf-8-sig")
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would hold the call for ever
+            raise ValueError("not a regular file")
+        with path.open("rb") as file:
+            raw = file.read(MAX_TOKEN_BYTES).decode("utf-8-sig")
     except (OSError, ValueError, RuntimeError) as exc:
-        reason = exc.strerror if isinstance(exc, OSError) else "not a text file"
+        reason = exc.strerror if isinstance(exc, OSError) else "not a regular text file"
         # Not the value: promptfoo puts a file's content in the place of "file://token.txt".
         raise config_error(
             f"config.tokenFile: no token can be read from there: {reason}. Expected the path of a "
-            f"text file, relative to {str(base_dir.resolve())!r}, without 'file://' in front."
+            f"text file, relative to {str(base_dir)!r}, without 'file://' in front."
         ) from None
     return check_token(raw, f"The file {path.name!r} (config.tokenFile)")
 
 
 def _from_command(settings: Settings, command: str | list[str], limit_s: float) -> str:
     arguments = _arguments(command)
-    key = (settings.base_dir.resolve(), arguments)
+    key = (os.path.abspath(settings.base_dir), arguments)
     cached = _command_tokens.get(key)
     if cached is not None and time.monotonic() - cached[0] < COMMAND_CACHE_S:
         return cached[1]
@@ -137,6 +148,11 @@ def _from_command(settings: Settings, command: str | list[str], limit_s: float) 
     )
     _command_tokens[key] = (time.monotonic(), token)
     return token
+
+
+def forget_command_tokens() -> None:
+    """Have the commands run anew: the gateway did not accept what they printed last."""
+    _command_tokens.clear()
 
 
 def _arguments(command: str | list[str]) -> tuple[str, ...]:
@@ -150,34 +166,49 @@ def _arguments(command: str | list[str]) -> tuple[str, ...]:
 
 
 def _run(arguments: Sequence[str], base_dir: Path, limit_s: float) -> str:
-    try:
-        done = subprocess.run(  # noqa: S603 - the user's own command, without a shell
-            arguments,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=limit_s,
-            check=False,
-            cwd=base_dir,
-            env=os.environ,
-        )
-    except subprocess.TimeoutExpired:
-        raise _command_fault(arguments, f"did not end within {limit_s:g} s") from None
-    except (OSError, ValueError) as exc:
-        reason = exc.strerror if isinstance(exc, OSError) else str(exc)
-        # Not its name: a token that somebody put there is no command either.
-        raise config_error(
-            f"config.tokenCommand: the command cannot be started: {reason}. "
-            "Expected a program and its arguments, e.g. lobu token --raw"
-        ) from None
-    if done.returncode != 0:
-        secrets = [done.stdout.decode("utf-8", "replace"), *arguments[1:]]
-        said = Redactor(secrets).text(done.stderr.decode("utf-8", "replace").strip())[-300:]
-        raise _command_fault(arguments, f"ended with exit code {done.returncode}: {said}")
-    return done.stdout.decode("utf-8", "replace")
+    """Return what the command printed, once it has ended itself; what it started may go on."""
+    # A file and not a pipe: a child that stays behind would hold a pipe open.
+    with tempfile.TemporaryFile() as printed:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
+                arguments,
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.DEVNULL,
+                cwd=base_dir,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as exc:
+            reason = exc.strerror if isinstance(exc, OSError) else str(exc)
+            if isinstance(exc, FileNotFoundError):
+                reason = "there is no such program on PATH"
+            # Not its name: a token that somebody put there is no command either.
+            raise config_error(
+                f"config.tokenCommand: the command cannot be started: {reason}. "
+                "Expected a program and its arguments, e.g. lobu token --raw"
+            ) from None
+        try:
+            exit_code = process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            _kill_group(process)
+            raise _command_fault(arguments, f"did not end within {limit_s:g} s") from None
+        if exit_code != 0:
+            raise _command_fault(arguments, f"ended with exit code {exit_code}")
+        printed.seek(0)
+        return printed.read(MAX_TOKEN_BYTES).decode("utf-8", "replace")
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError):  # it ended in this moment
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
 
 
 def _command_fault(arguments: Sequence[str], what: str) -> ConfigError:
-    # Only the program's name: its arguments may hold a secret.
+    # Only the program's name, and nothing that it printed: both can hold a secret.
     return config_error(
         f"config.tokenCommand: {arguments[0]!r} {what}. Run it in a shell to see what it prints."
     )

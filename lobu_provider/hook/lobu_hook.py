@@ -11,12 +11,17 @@ deletes its session and returns what it has.
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-import threading
-from collections.abc import Callable
-from typing import Any
+
+# promptfoo has put this folder first on the import path. For a copy of this file that is a folder
+# of the user's, where a file called http.py or random.py would take the place of Python's own.
+_FOLDER = __file__.replace("\\", "/").rpartition("/")[0]
+sys.path[:] = [path for path in sys.path if str(path).replace("\\", "/").rstrip("/") != _FOLDER]
+
+import os  # noqa: E402 - after the path is safe
+import signal  # noqa: E402
+import threading  # noqa: E402
+from collections.abc import Callable  # noqa: E402
 
 _stop_running_calls: list[Callable[[], object]] = []
 _interrupted = False
@@ -33,7 +38,9 @@ if threading.current_thread() is threading.main_thread():  # the only one that m
     signal.signal(signal.SIGINT, _on_interrupt)
 
 
-def call_api(prompt: str, options: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
+def call_api(
+    prompt: str, options: dict[str, object], context: dict[str, object]
+) -> dict[str, object]:
     """Answer one call of promptfoo's Python worker; a plain function, as promptfoo runs one call
     at a time in a process."""
     try:
@@ -42,7 +49,7 @@ def call_api(prompt: str, options: dict[str, Any], context: dict[str, Any]) -> d
         return _failed(exc)
 
 
-def _call(prompt: str, options: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
+def _call(prompt: str, options: dict[str, object], context: dict[str, object]) -> dict[str, object]:
     _make_importable()
     import asyncio
 
@@ -70,14 +77,13 @@ def _make_importable() -> None:
         sys.path.append(packages)
 
 
-def _failed(exc: BaseException) -> dict[str, Any]:
+def _failed(exc: BaseException) -> dict[str, object]:
     code, advice = "internal", "Please report this."
     if isinstance(exc, ImportError):
         code = "config"
         advice = (
-            f"promptfoo runs this provider with {sys.executable}. Install it there: "
-            f"{sys.executable} -m pip install lobu-provider, or set PROMPTFOO_PYTHON to the "
-            "interpreter that has it."
+            "Set PROMPTFOO_PYTHON to the Python that has lobu-provider, or install it for the one "
+            f"that promptfoo runs: {sys.executable} -m pip install lobu-provider"
         )
     error_class = "config" if code == "config" else "infrastructure"
     failure = {"code": code, "class": error_class, "phase": "config", "retryable": False}

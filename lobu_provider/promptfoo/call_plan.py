@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+from lobu_provider.blank import is_blank
 from lobu_provider.config.settings import Settings
 from lobu_provider.conversation import SessionPlan
 from lobu_provider.errors import config_error
@@ -39,6 +40,8 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
     Raises:
         ConfigError: nothing to say, or variables in a shape that cannot be meant.
     """
+    if not isinstance(prompt, str):
+        raise config_error(f"The prompt is a {type(prompt).__name__}; expected text.")
     context = _mapping(context)
     variables = _mapping(context.get("vars"))
     test = _mapping(context.get("test"))
@@ -76,19 +79,29 @@ def _messages(
     )
     if transcript is not None:
         warnings = list(transcript.warnings)
-        if prompt.strip():
+        if not is_blank(prompt):
             warnings.append("The prompt was not sent: vars.transcript takes its place.")
         return transcript.turns, warnings
+    warnings = _ignored_transcript(variables.get("transcript"))
     chat = read_chat_prompt(prompt)
     if chat is not None:
-        return chat.new_messages, _chat_warnings(chat.history_length, chat.has_system, live=live)
-    if not prompt.strip():
+        warnings += _chat_warnings(chat.history_length, chat.has_system, live=live)
+        return chat.new_messages, warnings
+    if is_blank(prompt):
         raise config_error(
             "The prompt is blank and vars.transcript holds no turns, so there is nothing to send. "
             "A variable that the prompt names may be missing from the test's vars "
             "(promptfoo renders it as an empty string without a warning)."
         )
-    return [prompt], []
+    return [prompt], warnings
+
+
+def _ignored_transcript(value: Any) -> list[str]:
+    if value is None or isinstance(value, (str, list)):
+        return []
+    kind = "mapping" if isinstance(value, Mapping) else type(value).__name__
+    told = f"vars.transcript is a {kind} and not a list, so the prompt was sent."
+    return [f"{told} (An unquoted date arrives as an empty mapping.)"]
 
 
 def _chat_warnings(history_length: int, has_system: bool, *, live: bool) -> list[str]:
@@ -101,7 +114,8 @@ def _chat_warnings(history_length: int, has_system: bool, *, live: bool) -> list
     if history_length and not live:
         warnings.append(
             f"The chat prompt holds {history_length} earlier messages, but there is no session to "
-            "go on in: a fresh thread was started, and the agent does not know them."
+            "go on in, so the agent does not know them. For a written conversation use "
+            "vars.transcript."
         )
     return warnings
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from lobu_provider.blank import is_blank
 from lobu_provider.errors import config_error
 from lobu_provider.json_safe import parse_json
 
@@ -36,7 +37,7 @@ def read_chat_prompt(prompt: str) -> ChatPrompt | None:
     ends = [index for index, message in enumerate(messages) if message["role"] != "user"]
     start = ends[-1] + 1 if ends else 0
     new_messages = [_text(message["content"]) for message in messages[start:]]
-    new_messages = [text for text in new_messages if text.strip()]
+    new_messages = [text for text in new_messages if not is_blank(text)]
     if not new_messages:
         raise config_error(
             "The prompt is a JSON chat without a user message at its end, so there is nothing "

@@ -63,6 +63,7 @@ def _turn(turn: Turn, number: int) -> dict[str, Any]:
         "firstTextMs": milliseconds(first_text_s),
         "traceId": turn.trace_id,
         "streamedText": turn.streamed_text if _was_replaced(turn) else None,
+        "mergedWith": list(turn.merged_with) or None,
         "awaitingHumanDecision": turn.awaiting_human_decision or None,
         "suggestions": list(turn.suggestions) or None,
         "otherEvents": [_event(event) for event in turn.other_events] or None,
@@ -108,7 +109,8 @@ def _snippets(turns: Iterable[Turn], names: frozenset[str] | set[str]) -> Iterat
 
 
 def _snippet_key(snippet: Mapping[str, Any]) -> str:
-    return json.dumps(json_safe(snippet.get("id", {"text": snippet.get("text")})))
+    given = snippet.get("id")
+    return json.dumps(json_safe({"text": snippet.get("text")} if given is None else given))
 
 
 def is_retrieval(tool_name: str, names: Iterable[str]) -> bool:

@@ -12,10 +12,10 @@ import httpx
 
 from lobu_provider.abort import Abort
 from lobu_provider.config.settings import Settings, load_settings
-from lobu_provider.config.token import find_token
+from lobu_provider.config.token import find_token, forget_command_tokens
 from lobu_provider.connect import open_client
-from lobu_provider.conversation import open_conversation
-from lobu_provider.errors import LobuError, failure
+from lobu_provider.conversation import LATE_S, open_conversation
+from lobu_provider.errors import Failure, LobuError, error_for, failure
 from lobu_provider.gateway_http import RequestLimits
 from lobu_provider.promptfoo.call_plan import CallPlan, plan_call
 from lobu_provider.promptfoo.response import CallRecord, build_response
@@ -87,6 +87,9 @@ class LobuProvider:
                 f"lobu-provider failed: {type(exc).__name__}: {exc}. Please report this.",
                 phase="turn" if record.turns else "config",
             )
+        failed = record.first_failure
+        if failed is not None and failed.code == "auth":
+            forget_command_tokens()
         return build_response(record)
 
     async def _answer(
@@ -100,43 +103,65 @@ class LobuProvider:
         settings = load_settings(self._options)
         record.agent_id = settings.agent_id
         record.retrieval_tools = settings.config.retrieval_tools
-        record.secrets += [settings.config.token, *settings.headers.values()]
+        record.secrets += settings.secrets
+        record.private += settings.headers.values()
         record.warnings += settings.warnings
-        record.run = await anyio.to_thread.run_sync(run_info, context)
         plan = plan_call(settings, prompt, context)
         record.warnings += plan.warnings
-        timeout_s = self._timeout_s(settings, record)
+        record.message_count = len(plan.messages)
+        deadline = started_s + self._timeout_s(settings, record)
         loop = asyncio.get_running_loop()
         with anyio.CancelScope() as scope:
             with abort.listening(lambda: loop.call_soon_threadsafe(scope.cancel)):
-                await self._converse(settings, plan, started_s + timeout_s, record)
+                with anyio.CancelScope(deadline=deadline) as preparing:
+                    token = await self._prepare(settings, context, record)
+                if preparing.cancelled_caught:
+                    raise error_for(_slow_preparation())
+                await self._converse(settings, token, plan, deadline, record)
         if scope.cancelled_caught:
             record.failure = failure(
                 "cancelled", "The run was interrupted before this call ended.", phase="create"
             )
 
-    async def _converse(
-        self, settings: Settings, plan: CallPlan, deadline: float, record: CallRecord
-    ) -> None:
-        remaining_s = deadline - anyio.current_time()
-        token = await anyio.to_thread.run_sync(
-            partial(find_token, settings, limit_s=max(0.1, remaining_s))
-        )
+    async def _prepare(
+        self, settings: Settings, context: Mapping[str, Any] | None, record: CallRecord
+    ) -> str | None:
+        """Find what is outside of this process: which run this is, and the token.
+
+        In threads that are left alone when the time is up or the call is aborted.
+        """
+        run_sync = partial(anyio.to_thread.run_sync, abandon_on_cancel=True)
+        record.run = await run_sync(run_info, context)
+        token = await run_sync(find_token, settings)
         record.secrets.append(token)
+        return token
+
+    async def _converse(
+        self,
+        settings: Settings,
+        token: str | None,
+        plan: CallPlan,
+        deadline: float,
+        record: CallRecord,
+    ) -> None:
         record.thread = plan.session.thread
         started_s = anyio.current_time()
-        delete_s = min(RequestLimits.delete_s, (deadline - started_s) * _DELETE_SHARE)
-        delete_s = max(0.01, delete_s)
-        reserved_s = 0.0 if plan.session.keep else delete_s
+        left_s = deadline - started_s
+        delete_s = max(0.01, min(RequestLimits.delete_s, left_s * _DELETE_SHARE))
+        reserved_s = LATE_S if plan.session.keep else delete_s
         client = open_client(
-            settings, token, transport=self._transport, limits=RequestLimits(delete_s=delete_s)
+            settings,
+            token,
+            transport=self._transport,
+            limits=RequestLimits(delete_s=delete_s),
+            lasting=plan.session.keep or plan.session.resume,
         )
         async with (
             client,
             open_conversation(
                 client,
                 plan.session,
-                timeout_s=deadline - started_s - reserved_s,
+                timeout_s=left_s - reserved_s,
                 warnings=record.warnings,
             ) as conversation,
         ):
@@ -164,3 +189,12 @@ class LobuProvider:
             f"promptfoo itself gives a call {limit_s:g} s (config.timeout or REQUEST_TIMEOUT_MS)."
         )
         return usable_s
+
+
+def _slow_preparation() -> Failure:
+    return failure(
+        "timeout",
+        "The time limit of the call ran out before the session was created: config.tokenCommand "
+        "or git is slow. Raise timeoutMs, or give the token by LOBU_TOKEN.",
+        phase="config",
+    )

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from lobu_provider.blank import is_blank
 from lobu_provider.errors import ConfigError, config_error
 from lobu_provider.json_safe import json_safe, parse_json
 
@@ -55,10 +56,23 @@ def read_transcript(
     turns = [_text_of(item, index) for index, item in enumerate(items)]
     if variables is not None:
         turns = [_render(turn, index, variables) for index, turn in enumerate(turns)]
-    kept = [turn for turn in turns if turn.strip()]
+    kept = [turn for turn in turns if not is_blank(turn)]
     dropped = len(turns) - len(kept)
-    warnings = [f"{dropped} blank transcript entries were dropped."] if dropped else []
+    what = "1 blank entry was" if dropped == 1 else f"{dropped} blank entries were"
+    warnings = [f"{what} dropped from vars.transcript."] if dropped else []
+    if variables is None:
+        warnings += _unfilled_templates(kept)
     return Transcript(kept, warnings) if kept else None
+
+
+def _unfilled_templates(turns: list[str]) -> list[str]:
+    found = [(number, _TEMPLATE.search(turn)) for number, turn in enumerate(turns, start=1)]
+    return [
+        f"Turn {number} holds {match.group()!r}, which was sent as it is: promptfoo does not fill "
+        "templates inside lists. Set renderTurns: true to have it filled."
+        for number, match in found
+        if match is not None
+    ]
 
 
 def _as_list(value: Any) -> list[Any] | None:
@@ -111,7 +125,7 @@ def _split(value: str) -> ConfigError:
     )
 
 
-_TEMPLATE: Final = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+_TEMPLATE: Final = re.compile(r"\{\{([^{}]{0,200})\}\}")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
 
 

@@ -430,3 +430,26 @@ def test_a_token_of_a_wrong_type_is_refused_without_being_shown(key: str) -> Non
 def test_secrets_are_not_part_of_how_settings_are_shown() -> None:
     found = load({"X": "s3cret-env"}, headers={"X-A": "s3cret-header"})
     assert "s3cret-env" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("headers", "secrets"),
+    [
+        ({"X-Env": "production"}, []),
+        ({"User-Agent": "promptfoo evals"}, []),
+        ({"X-Env": "pr0duction"}, ["pr0duction"]),
+        ({"X-Api-Key": "production"}, ["production"]),
+        ({"Cookie": "production"}, ["production"]),
+        ({"Proxy-Authorization": "production"}, ["production"]),
+        ({"X-Env": {"env": "FROM_HERE"}}, ["production"]),
+        ({"X-Env": "s3cret-value"}, ["s3cret-value"]),
+    ],
+)
+def test_a_header_is_a_secret_unless_it_is_a_plain_word_in_a_plain_header(
+    headers: dict[str, Any], secrets: list[str]
+) -> None:
+    assert load({"FROM_HERE": "production"}, headers=headers).secrets == secrets
+
+
+def test_a_token_in_the_config_is_a_secret() -> None:
+    assert load(token="owl_pat_s3cret").secrets == ["owl_pat_s3cret"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -60,6 +62,8 @@ def test_a_token_is_taken_without_the_white_space_around_it(token: str, around: 
     [
         ("", "blank"),
         (" \n", "blank"),
+        (f"'{SECRET}'", "stands in quotes"),
+        (f'"{SECRET}"', "stands in quotes"),
         (f"Bearer {SECRET}", "starts with 'Bearer'"),
         (f"bearer\t{SECRET}", "starts with 'Bearer'"),
         (f"BEARER: {SECRET}", "starts with 'Bearer'"),
@@ -143,8 +147,32 @@ def test_a_command_is_run_without_a_shell() -> None:
     assert find(tokenCommand=[*python(code), "$HOME;*"]) == "$HOME;*"
 
 
-def test_a_command_gets_no_input() -> None:
-    assert find(tokenCommand=python("import sys; print(repr(sys.stdin.read()))")) == "''"
+def test_a_command_has_the_environment_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOR_THE_COMMAND", SECRET)
+    assert find(tokenCommand=python("import os; print(os.environ['FOR_THE_COMMAND'])")) == SECRET
+
+
+def test_a_command_gets_no_input_and_its_noise_stays_out_of_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Standard input may be promptfoo's control pipe.
+    started, seen = subprocess.Popen, []
+
+    def noting(*arguments: Any, **options: Any) -> Any:
+        seen.append((options["stdin"], options["stderr"]))
+        return started(*arguments, **options)
+
+    monkeypatch.setattr("subprocess.Popen", noting)
+    assert find(tokenCommand=python("import sys; print('got:' + sys.stdin.read())")) == "got:"
+    assert seen == [(subprocess.DEVNULL, subprocess.DEVNULL)]
+
+
+def test_a_child_that_a_command_leaves_behind_does_not_hold_the_call() -> None:
+    code = (
+        "import subprocess, sys; waiting = 'import threading; threading.Event().wait(20)';"
+        f"subprocess.Popen([sys.executable, '-I', '-c', waiting]); print('{SECRET}')"
+    )
+    assert find(tokenCommand=python(code)) == SECRET
 
 
 COUNTING = python(
@@ -244,11 +272,13 @@ def test_a_bad_form_in_lobu_token_is_told_so(monkeypatch: pytest.MonkeyPatch) ->
     assert refusal(find).startswith("[config] LOBU_TOKEN holds white space")
 
 
-@pytest.mark.parametrize("kind", ["missing", "folder", "binary", "blank", "two lines"])
+@pytest.mark.parametrize("kind", ["missing", "folder", "pipe", "binary", "blank", "two lines"])
 def test_a_file_that_holds_no_token_is_refused(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "token.txt"
     if kind == "folder":
         path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
     elif kind != "missing":
         content = {"binary": b"\xff\xfe s3cret", "blank": b" \n", "two lines": b"s3cret\ns3cret"}
         path.write_bytes(content[kind])
@@ -269,7 +299,7 @@ def test_a_file_name_that_cannot_be_one_is_refused(name: str) -> None:
         ("unclosed 'quote", "cannot be split"),
         ([], "expected a command"),
         ([""], "expected a command"),
-        (python("import sys; sys.exit('not logged in')"), "exit code 1: not logged in"),
+        (python("import sys; sys.exit('not logged in')"), "exit code 1"),
         (python("pass"), "is blank"),
         (python(f"print('Bearer {SECRET}')"), "starts with 'Bearer'"),
         (python("print('Logged in as s3cret')"), HOW),
@@ -286,19 +316,13 @@ def test_a_command_that_gives_no_token_is_refused_with_the_reason(command: Any, 
     [
         f"import sys; print('{SECRET}'); sys.exit('bad: {SECRET}')",
         "import sys; sys.exit(f'usage: {sys.argv[1]}')",
-        "import sys; sys.exit('owl_pat_s3cret')",
+        f"import sys; sys.exit('x' * 100_000 + '{SECRET}')",
     ],
 )
-def test_what_a_failing_command_says_is_quoted_without_secrets(code: str) -> None:
+def test_what_a_failing_command_says_is_not_repeated(code: str) -> None:
     message = refusal(lambda: find(tokenCommand=[*python(code), SECRET]))
     assert "exit code 1" in message
-    assert "***" in message
-
-
-def test_a_failing_command_that_says_a_lot_is_quoted_by_its_end() -> None:
-    code = "import sys; sys.exit('x' * 100_000 + ' the end')"
-    message = refusal(lambda: find(tokenCommand=python(code)))
-    assert "the end" in message
+    assert "Run it in a shell" in message
     assert len(message) < 600
 
 

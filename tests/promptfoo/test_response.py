@@ -31,7 +31,11 @@ def test_a_good_call_has_an_output_and_no_error() -> None:
         agent_id="support",
         thread="promptfoo-1",
         gateway_session_id="support_u_promptfoo-1",
-        turns=[Turn("q1", output="a1"), Turn("q2", output="a2")],
+        turns=[
+            Turn("q1", output="a1", completed=True, has_final_text=True),
+            Turn("q2", output="a2", completed=True, has_final_text=True),
+        ],
+        message_count=2,
         latency_s=2.5,
         warnings=["mind this"],
         run={"ci": False, "commit": "abc"},
@@ -101,12 +105,49 @@ def test_a_failure_after_good_turns_is_an_error_all_the_same() -> None:
     assert response["output"] == "a"
 
 
+@pytest.mark.parametrize(
+    ("turns", "messages"),
+    [
+        ([], 0),
+        ([], 1),
+        ([Turn("q", output="a", completed=True, has_final_text=True)], 2),
+        ([Turn("q", output="a", completed=True, has_final_text=True), Turn("q", output="a")], 2),
+        ([Turn("q", output="a")], 1),
+    ],
+)
+def test_a_call_with_less_than_a_whole_turn_for_each_message_is_never_a_success(
+    turns: list[Turn], messages: int
+) -> None:
+    response = build_response(CallRecord(turns=turns, message_count=messages))
+    assert response["error"].startswith("[internal] ")
+
+
+def test_a_warning_of_several_turns_is_told_once_with_their_numbers() -> None:
+    unconfirmed = Turn("a", output="a", completed=True)
+    confirmed = Turn("b", output="b", completed=True, has_final_text=True)
+    (odd,) = unconfirmed.warnings
+    record = CallRecord(turns=[unconfirmed, confirmed, unconfirmed], warnings=["first"])
+    warnings = build_response(record)["metadata"]["warnings"]
+    assert warnings == ["first", f"Turn 1, 3: {odd}"]
+
+
+def test_an_endless_error_text_is_cut() -> None:
+    record = CallRecord(failure=failure("gateway", "x" * 1_000_000, phase="turn"))
+    assert 1000 < len(build_response(record)["error"]) < 10_000
+
+
 FORBIDDEN = {"prompt", "tokenUsage", "cost", "cached", "http"}
 
 
 @pytest.mark.parametrize("failed", [None, LOST])
 def test_fields_that_promptfoo_takes_amiss_are_never_there(failed: Failure | None) -> None:
-    response = build_response(CallRecord(turns=[Turn("q", output="a")], failure=failed))
+    response = build_response(
+        CallRecord(
+            turns=[Turn("q", output="a", completed=True, has_final_text=True)],
+            message_count=1,
+            failure=failed,
+        )
+    )
     assert not FORBIDDEN & set(response)
     assert not {"http", "headers", "redteamFinalPrompt"} & set(response["metadata"])
 
@@ -204,3 +245,20 @@ def test_a_header_that_says_promptfoo_does_not_break_the_session_to_go_on_with()
     assert response["metadata"]["agent"] == "promptfoo-agent"
     assert response["error"].startswith("[timeout]")
     assert response["metadata"]["error"]["code"] == "timeout"
+
+
+def test_the_agents_words_are_masked_for_secrets_and_ours_for_plain_header_values_too() -> None:
+    record = CallRecord(
+        turns=[
+            Turn("q", output="in production: s3cret-value", completed=True, has_final_text=True)
+        ],
+        message_count=1,
+        warnings=["left in production"],
+        secrets=[SECRET],
+        private=["production"],
+    )
+    response = build_response(record)
+    assert response["output"] == "in production: ***"
+    own, told = response["metadata"]["warnings"]
+    assert own == "left in ***"
+    assert "replaced by ***" in told

@@ -45,9 +45,17 @@ LISTS: list[tuple[list[Any], list[str]]] = [
     ([{"role": "user", "content": "a", "name": "Ann"}], ["a"]),
     (["a", {"user": "b"}, {"role": "user", "content": "c"}], ["a", "b", "c"]),
     (["  a  ", "b\n"], ["  a  ", "b\n"]),
-    (["{{name}} stays"], ["{{name}} stays"]),
     (["null", "7", "[1]"], ["null", "7", "[1]"]),
 ]
+
+
+def test_braces_reach_the_gateway_as_they_are_and_that_is_told() -> None:
+    transcript = read(["hello", "I am {{name}}"])
+    assert transcript is not None
+    assert transcript.turns == ["hello", "I am {{name}}"]
+    (warning,) = transcript.warnings
+    assert warning.startswith("Turn 2 holds '{{name}}'")
+    assert "renderTurns" in warning
 
 
 @pytest.mark.parametrize(("value", "turns"), LISTS)

@@ -225,6 +225,7 @@ async def test_a_provider_that_the_gateway_does_not_take() -> None:
         (html(201, ""), "gateway", "empty body"),
         (html(201, '{"agentId": "a", "tok'), "gateway", "not a JSON object"),
         (html(201, "[" * 100_000), "gateway", "not a JSON object"),
+        (html(200, "x" * 1_200_000), "gateway", "not a JSON object"),
         (echo_request, "gateway", "500"),
         (reset, "gateway", "broke"),
         (raw(b""), "gateway", "broke"),

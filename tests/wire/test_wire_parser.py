@@ -81,11 +81,19 @@ def test_data_lines_are_joined_by_line_feeds() -> None:
     assert frames_of([b"data: a\r\ndata\rdata:  b\n\n"]) == [Frame("message", "a\n\n b")]
 
 
-@pytest.mark.parametrize("noise", [b": ping\n\n", b"\n\n", b"event: ping\n\n", b"retry: 1\n\n"])
-def test_nothing_without_data_is_an_event_once_an_id_was_seen(noise: bytes) -> None:
+@pytest.mark.parametrize("noise", [b": ping\n\n", b"\n\n", b"event:\n\n", b"retry: 1\n\n"])
+def test_nothing_without_name_and_data_is_an_event_once_an_id_was_seen(noise: bytes) -> None:
     frames = frames_of([b"id: 7\ndata: a\n\n", noise, noise, b"data: b\n\n"])
     assert [(frame.event, frame.data) for frame in frames] == [("message", "a"), ("message", "b")]
     assert frames[0].id == "7"
+
+
+def test_a_name_without_data_is_passed_on() -> None:
+    """Beyond the standard: an ``error`` must not vanish because a proxy lost its data."""
+    assert frames_of([b"event: error\n\ndata: b\n\n"]) == [
+        Frame("error", ""),
+        Frame("message", "b"),
+    ]
 
 
 def test_an_id_is_kept_with_its_event_and_an_id_alone_is_no_event() -> None:

@@ -38,7 +38,7 @@ class Written:
 
 @st.composite
 def written(draw: st.DrawFn) -> Written:
-    """A frame; without data it is no event, but its id counts."""
+    """A frame; without name and data it is no event, but its id counts."""
     name = draw(st.one_of(st.just("output"), line_text))
     data = draw(st.lists(line_text, max_size=3))
     new_id = draw(st.one_of(st.none(), ids))
@@ -62,7 +62,7 @@ def _expected(parts: list[Written]) -> list[Frame]:
     found, last_id = [], ""
     for part in parts:
         last_id = last_id if part.new_id is None else part.new_id
-        if part.data:
+        if part.data or part.event not in ("", "message"):
             found.append(Frame(part.event or "message", part.data, last_id or None))
     return found
 

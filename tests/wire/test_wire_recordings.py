@@ -50,6 +50,8 @@ class Expected:
     says: str = ""
     """The gateway's own words in the error."""
     waits: bool = False
+    warning: str | None = None
+    """Part of the one warning; ``None`` for no warning."""
 
 
 def ok(*outputs: str, **more: Any) -> Expected:
@@ -69,7 +71,7 @@ EXPECTED: Final = {
         tool_errors=[NEEDS_APPROVAL],
         cards=["tool-approval"],
     ),
-    "ask-user": ok("", tools=["ask_user"], cards=["question"], waits=True),
+    "ask-user": ok("", tools=["ask_user"], cards=["question"], waits=True, warning="without text"),
     "client-message-id": ok("Echo: with my id"),
     "default-agent": ok("Echo: hello default"),
     "delete-idle": ok(f"Echo: diately.\n- If save_memory or {INSTRUCTIONS}hi"),
@@ -198,7 +200,9 @@ async def test_a_recording_gives_what_was_said_in_it(name: str) -> None:
         *["message"] * len(recording.messages),
         "delete",
     ]
-    assert metadata["warnings"] == []
+    warnings = metadata["warnings"]
+    assert len(warnings) == (expected.warning is not None), warnings
+    assert (expected.warning or "") in "".join(warnings)
     assert not {"tokenUsage", "cost", "prompt"} & set(response)
     assert SESSION_TOKEN not in json.dumps(response)
     assert TOKEN not in json.dumps(response)

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, Final, Literal
 
 import anyio
+import anyio.lowlevel
 
 API: Final = "/lobu/api/v1/agents"
 LIMIT_S: Final = 20.0
@@ -157,8 +158,17 @@ class WireGateway:
         if exc is None:
             if self._faults:
                 raise self._faults[0]
-            left = asyncio.all_tasks() - self._before
+            left = await self._tasks_left()
             assert not left, f"tasks left behind: {left}"
+
+    async def _tasks_left(self) -> set[asyncio.Task[Any]]:
+        left: set[asyncio.Task[Any]] = set()
+        for _ in range(5):  # the loop itself closes dropped generators, in its next rounds
+            left = asyncio.all_tasks() - self._before
+            if not left:
+                break
+            await anyio.lowlevel.checkpoint()
+        return left
 
     def of_kind(self, kind: Kind) -> list[Request]:
         return [request for request in self.requests if request.kind == kind]

@@ -1,0 +1,118 @@
+"""Choose the events of one turn from everything that a stream brings.
+
+Pure functions over events. A stream carries the turns of a whole thread, replays of earlier ones,
+and, when several messages were merged, events under another message's id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lobu_provider.events import (
+    Card,
+    Complete,
+    Ephemeral,
+    Event,
+    Output,
+    Status,
+    ToolUse,
+    TurnError,
+    UnreadableEvent,
+)
+
+_UNADDRESSED = (Card, Ephemeral, TurnError, ToolUse, Output, UnreadableEvent)
+"""What is taken for the turn in flight when it names no message: nothing may get lost."""
+
+_LATE = (Card, TurnError, ToolUse, UnreadableEvent)
+"""What still counts after the end of its turn. Text does not: it belongs to no answer any more."""
+
+
+def belongs_to_turn(
+    event: Event, message_ids: frozenset[str], *, connected_ms: float | None = None
+) -> bool:
+    """Return whether an event belongs to the one turn in flight.
+
+    An event that names no message is this turn's, unless it is older than the connection to a
+    thread with a past: then it is a replay. A ``complete`` always has to name the message.
+
+    Args:
+        event: received since the message was sent.
+        message_ids: the id that we sent and the one that the gateway answered with.
+        connected_ms: the gateway's timestamp on ``connected``; ``None`` where nothing can be a
+            replay, as in a fresh thread.
+    """
+    if event.is_addressed or not isinstance(event, _UNADDRESSED):
+        return event.concerns(message_ids)
+    replayed = (
+        event.timestamp_ms is not None
+        and connected_ms is not None
+        and event.timestamp_ms < connected_ms
+    )
+    return not replayed
+
+
+def ends_turn(event: Event, message_ids: frozenset[str]) -> bool:
+    """Return whether ``event`` is the end of the turn of ``message_ids``."""
+    return isinstance(event, Complete) and event.concerns(message_ids)
+
+
+def is_late_evidence(event: Event) -> bool:
+    """Return whether ``event`` matters to its turn even after the turn's end."""
+    return isinstance(event, _LATE)
+
+
+def events_of_turn(
+    events: Sequence[Event], message_ids: frozenset[str], *, connected_ms: float | None = None
+) -> list[Event]:
+    """Return the events that belong to the messages ``message_ids``, in order.
+
+    The turn ends with the first ``complete`` that names one of them; tool calls, errors and cards
+    that come later still count. A merged turn runs under another message's id and names ours in
+    ``processedMessageIds``: then that id's events are ours too, from the end of that message's own
+    turn on.
+    """
+    end = next((i for i, e in enumerate(events) if ends_turn(e, message_ids)), len(events))
+    merged = {
+        event.message_id
+        for event in events[: end + 1]
+        if event.concerns(message_ids) and event.message_id not in {*message_ids, None}
+    }
+    begin = 1 + max(
+        (
+            i
+            for i, e in enumerate(events[:end])
+            if isinstance(e, Complete) and e.message_id in merged
+        ),
+        default=-1,
+    )
+    own = [
+        event
+        for i, event in enumerate(events[: end + 1])
+        if belongs_to_turn(event, message_ids, connected_ms=connected_ms)
+        or (i >= begin and event.message_id in merged)
+    ]
+    late = [
+        event
+        for event in events[end + 1 :]
+        if is_late_evidence(event)
+        and belongs_to_turn(event, message_ids, connected_ms=connected_ms)
+    ]
+    return own + late
+
+
+def sends_final_text(event: Event) -> bool:
+    """Return whether the event shows a gateway that ends each turn with ``finalText``.
+
+    Stock gateways of version 11 never send it; all later ones do, and mark a session that timed
+    out by a ``complete`` without it.
+    """
+    data = event.data
+    if isinstance(event, Complete):
+        told = ("awaitingHumanDecision", "suggestions")
+        return event.final_text is not None or any(key in data for key in told)
+    return (
+        event.id is not None
+        or "turnMessageId" in data
+        or (isinstance(event, TurnError) and event.error_code is not None)
+        or (isinstance(event, Status) and isinstance(data.get("status"), str))
+    )

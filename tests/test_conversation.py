@@ -1,0 +1,198 @@
+"""A conversation with a client that does exactly what the test says, event by event."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import anyio
+import pytest
+
+from lobu_provider.conversation import Conversation, SessionPlan, open_conversation
+from lobu_provider.errors import InfrastructureError
+from lobu_provider.events import Event, Frame
+from lobu_provider.gateway_client import GatewayClient, SentMessage, Session
+from lobu_provider.gateway_http import RequestLimits
+from tests.test_turn import complete, error, event, output, tool
+
+pytestmark = pytest.mark.anyio
+
+Reply = Callable[[str], list[Event]]
+"""What the gateway sends on its stream for a message id."""
+
+
+class FakeClient:
+    """Answers each message with the events of the next reply."""
+
+    limits = RequestLimits()
+
+    def __init__(self, *replies: Reply, connected_ms: float = 1000, opens: bool = True) -> None:
+        self.replies = list(replies)
+        self.connected_ms = connected_ms
+        self.opens = opens
+        self.deleted = False
+        self.on_delete: list[Event] = []
+        self.echo: Callable[[str], str] = lambda message_id: message_id
+        self.ids: list[str] = []
+        self._send, self._receive = anyio.create_memory_object_stream[Event](100)
+
+    async def create_session(self, agent_id: str, *, thread: str, **_: Any) -> Session:
+        return Session(id="s", agent_id=agent_id, thread=thread, token="t" * 16)
+
+    async def send_message(self, session: Session, content: str, *, message_id: str) -> SentMessage:
+        self.ids.append(message_id)
+        for sent in self.replies.pop(0)(message_id):
+            await self._send.send(sent)
+        return SentMessage(message_id=self.echo(message_id), job_id=None, trace_id=None)
+
+    @asynccontextmanager
+    async def stream_events(
+        self, session: Session, *, on_bytes: Callable[[], None]
+    ) -> AsyncIterator[AsyncIterator[Frame]]:
+        async def frames() -> AsyncIterator[Frame]:
+            if self.opens:
+                on_bytes()
+                yield frame_of(event("connected", None, at=self.connected_ms))
+            async with self._receive:
+                async for sent in self._receive:
+                    yield frame_of(sent)
+
+        yield frames()
+
+    async def delete_session(self, session: Session) -> None:
+        self.deleted = True
+        for late in self.on_delete:
+            await self._send.send(late)
+        self._send.close()
+
+
+def frame_of(sent: Event) -> Frame:
+    import json
+
+    return Frame(sent.name, json.dumps(dict(sent.data)), sent.id)
+
+
+@asynccontextmanager
+async def talk(client: FakeClient, **plan: Any) -> AsyncIterator[Conversation]:
+    with anyio.fail_after(10):
+        session = SessionPlan("agent", **plan)
+        async with open_conversation(cast(GatewayClient, client), session) as conversation:
+            yield conversation
+        client._send.close()
+        client._receive.close()
+
+
+async def test_what_comes_in_one_piece_with_the_end_of_a_turn_still_counts() -> None:
+    client = FakeClient(lambda m: [complete("done", m), tool("delete_account", m)])
+    async with talk(client) as conversation:
+        await conversation.say("hi")
+    assert [call.name for call in conversation.turns[0].tool_calls] == ["delete_account"]
+
+
+async def test_an_error_right_after_the_end_of_the_last_turn_makes_it_fail() -> None:
+    client = FakeClient(lambda m: [complete("done", m), error("429 slow down", m)])
+    async with talk(client) as conversation:
+        assert (await conversation.say("hi")).failure is None
+    failure = conversation.turns[0].failure
+    assert failure is not None
+    assert (failure.code, failure.turn) == ("rate_limit", 1)
+
+
+async def test_evidence_that_comes_while_the_session_is_deleted_goes_to_its_turn() -> None:
+    client = FakeClient(lambda m: [complete("one", m)], lambda m: [complete("two", m)])
+    async with talk(client) as conversation:
+        await conversation.say("1")
+        await conversation.say("2")
+        client.on_delete = [tool("late", client.ids[0])]
+    assert [[c.name for c in turn.tool_calls] for turn in conversation.turns] == [["late"], []]
+
+
+async def test_a_tool_call_of_an_earlier_turn_that_comes_during_a_later_one_is_put_back() -> None:
+    client = FakeClient(
+        lambda m: [complete("one", m)],
+        lambda m: [tool("late", client.ids[0]), complete("two", m)],
+    )
+    async with talk(client) as conversation:
+        await conversation.say("1")
+        second = await conversation.say("2")
+    assert second.tool_calls == ()
+    assert [call.name for call in conversation.turns[0].tool_calls] == ["late"]
+
+
+async def test_in_a_fresh_thread_nothing_is_taken_for_a_replay() -> None:
+    old = event("error", None, error="429 slow down", at=1)
+    client = FakeClient(lambda m: [old, complete("done", m)])
+    async with talk(client) as conversation:
+        turn = await conversation.say("hi")
+    assert turn.failure is not None
+
+
+async def test_in_a_resumed_thread_what_is_older_than_the_connection_is_a_replay() -> None:
+    old = [event("error", None, error="429 slow down", at=1), event("question", None, at=1)]
+    client = FakeClient(lambda m: [*old, complete("done", m)])
+    async with talk(client, thread="t", resume=True) as conversation:
+        turn = await conversation.say("hi")
+    assert (turn.failure, turn.interactions) == (None, ())
+
+
+async def test_a_message_id_that_the_gateway_gives_twice_is_refused() -> None:
+    client = FakeClient(lambda _: [complete("one", "same")], lambda _: [complete("one", "same")])
+    client.echo = lambda _: "same"
+    async with talk(client) as conversation:
+        assert (await conversation.say("1")).failure is None
+        failure = (await conversation.say("2")).failure
+    assert failure is not None
+    assert (failure.code, failure.phase) == ("gateway", "send")
+
+
+async def test_a_bare_end_fails_once_the_gateway_has_shown_that_it_sends_final_texts() -> None:
+    client = FakeClient(
+        lambda m: [output("one", m), complete("one", m)],
+        lambda m: [output("The refund is", m), complete(None, m)],
+    )
+    async with talk(client) as conversation:
+        await conversation.say("1")
+        turn = await conversation.say("2")
+    assert turn.failure is not None
+    assert (turn.failure.code, turn.output) == ("timeout", "The refund is")
+
+
+async def test_after_the_stream_has_ended_no_message_is_sent_any_more() -> None:
+    client = FakeClient(lambda m: [complete("one", m)], lambda m: [complete("two", m)])
+    async with talk(client) as conversation:
+        await conversation.say("1")
+        client._send.close()
+        await anyio.wait_all_tasks_blocked()
+        failure = (await conversation.say("2")).failure
+    assert failure is not None
+    assert failure.code == "stream_lost"
+    assert len(client.ids) == 1
+
+
+async def test_an_exception_in_a_listener_keeps_what_the_turn_had() -> None:
+    def broken(_: Event) -> None:
+        raise ValueError("mine")
+
+    client = FakeClient(lambda m: [output("so far", m), complete("so far and on", m)])
+    async with talk(client) as conversation:
+        with pytest.raises(ValueError, match="mine"):
+            await conversation.say("hi", broken)
+    assert conversation.turns[0].output == "so far"
+    assert conversation.turns[0].failure is not None
+
+
+async def test_a_kept_session_is_not_deleted_and_others_are() -> None:
+    kept, gone = (FakeClient(lambda m: [complete("x", m)]) for _ in range(2))
+    async with talk(kept, keep=True) as conversation:
+        await conversation.say("hi")
+    async with talk(gone) as conversation:
+        (await conversation.say("hi")).raise_for_failure()
+    assert (kept.deleted, gone.deleted) == (False, True)
+
+
+async def test_a_failed_turn_raises_when_asked() -> None:
+    client = FakeClient(lambda m: [error("Worker startup failed", m), complete(None, m)])
+    async with talk(client) as conversation:
+        with pytest.raises(InfrastructureError, match="Worker startup failed"):
+            (await conversation.say("hi")).raise_for_failure()
