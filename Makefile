@@ -16,6 +16,15 @@ export VENV
 RUN    := "$(VENV)/bin/python" -m
 SCHEMA := lobu_provider/config/config.schema.json
 
+# The example once more, through the npm package; not with a configuration or a gateway of one's own.
+define DEMO_PACKAGE
+if [ -z "$$CONFIG$$LOBU_GATEWAY" ]; then \
+    printf '\nThe same tests through the npm package:\n' && \
+    mkdir -p node_modules/@lobu && ln -sfn ../../node_shim node_modules/@lobu/promptfoo-provider && \
+    LOBU_AGENT=support-agent LOBU_GATEWAY=script:demo scripts/demo.sh "$(PROMPTFOO_VERSION)" $(ARGS) \
+        --providers package:@lobu/promptfoo-provider:LobuProvider; fi
+endef
+
 .PHONY: help demo view test unit lint format tools docs schema venv clean distclean
 
 help: ## this list
@@ -23,6 +32,7 @@ help: ## this list
 
 demo: ## evaluate the example agent with promptfoo, installing what that needs (ARGS="-j 4")
 	@scripts/demo.sh "$(PROMPTFOO_VERSION)" $(ARGS)
+	@$(DEMO_PACKAGE)
 
 view: ## show the demo's results in the browser (PORT=15500)
 	@scripts/view.sh $(ARGS)
@@ -59,4 +69,4 @@ clean: ## remove what the demo, the tests and builds left behind
 	find lobu_provider tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## and the installed environment and tools
-	rm -rf .venv .tools
+	rm -rf .venv .tools node_modules

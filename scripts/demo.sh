@@ -16,6 +16,10 @@ config=${CONFIG:-examples/promptfooconfig.yaml}
 promptfoo_ready "$version" system || node_fits "$version" || node_needed "$version"
 venv_fits || find_python >/dev/null
 
+if ! promptfoo_ready "$version" system || ! [ -x "$(venv_python)" ]; then
+    say "Installing what the demo needs: about 2 minutes and 300 MB the first time, seconds after."
+    export COST_IS_TOLD=yes
+fi
 scripts/venv.sh base
 scripts/promptfoo.sh "$version" system
 
@@ -38,5 +42,10 @@ if [ -f .demo/results.json ]; then
 else
     say "promptfoo ended with code $status and wrote no results."
     [ "$status" -ne 0 ] || status=1
+fi
+if [ "$status" -ne 0 ]; then
+    [ ! -f .demo/results.json ] ||
+        say "Not everything passed. The rows that failed are in .demo/results.json; 'make view' shows them."
+    say "'${VENV:-.venv}/bin/lobu-provider doctor' checks the setup."
 fi
 exit "$status"

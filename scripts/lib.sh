@@ -115,3 +115,12 @@ quiet_promptfoo() {
     export PROMPTFOO_CONFIG_DIR PROMPTFOO_DISABLE_TELEMETRY PROMPTFOO_DISABLE_UPDATE
     export PROMPTFOO_DISABLE_REMOTE_GENERATION NODE_NO_WARNINGS
 }
+
+# True if something listens on that port already; asked of Node, which promptfoo listens with.
+port_is_busy() {
+    node -e '
+        require("net").createServer()
+            .once("error", (error) => process.exit(error.code === "EADDRINUSE" ? 0 : 1))
+            .listen(Number(process.argv[1]), () => process.exit(1))
+    ' "$1" 2>/dev/null
+}

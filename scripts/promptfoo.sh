@@ -95,7 +95,9 @@ slim() {
     starts
 }
 
-say "Installing promptfoo $version into $dir, without its optional packages (about 300 MB, a minute)"
+cost=' (about 300 MB, a minute)'
+[ -z "${COST_IS_TOLD:-}" ] || cost=
+say "Installing promptfoo $version into $dir, without its optional packages$cost"
 empty
 if [ -n "$own_node" ]; then
     package=$(node_package)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -99,8 +98,7 @@ class AnswerPrinter:
             self._line_is_open = False
 
     def _tell(self, line: str) -> None:
-        if self._line_is_open and sys.stdout.isatty():
-            self._end_line()
+        self._end_line()  # also into a pipe: both may end up in the same place
         say(self._redactor.text(line))
 
 

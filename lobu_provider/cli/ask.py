@@ -23,7 +23,7 @@ from lobu_provider.cli.common import Command, config_block, connection_options
     "--timeout-ms",
     type=click.FloatRange(min=0, min_open=True),
     metavar="MS",
-    help="Time limit over all turns in milliseconds. Default: 120000.",
+    help="Time limit over session and all turns in milliseconds. Default: 120000.",
 )
 @click.option(
     "--json",
@@ -34,8 +34,9 @@ from lobu_provider.cli.common import Command, config_block, connection_options
 def ask(questions: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Ask an agent a question; each further QUESTION is the next turn of the conversation.
 
-    The answer goes to stdout as it arrives; tool calls, cards and warnings go to stderr. A
-    QUESTION of - is read from stdin. Options have the meaning of the provider's config keys.
+    The answer goes to stdout as it arrives, with a line end before each tool call, card or
+    notice; those and warnings go to stderr. A QUESTION of - is read from stdin. Options have the
+    meaning of the provider's config keys.
 
     \b
     Examples:
@@ -46,9 +47,11 @@ def ask(questions: tuple[str, ...], as_json: bool, **options: Any) -> None:
     \b
     Exit codes:
       0    answered
-      1    the turn failed: agent, its worker or model provider, a time limit
+      1    the turn failed: agent, its worker or model provider, or the time limit ran out
+           after the message was sent
       2    wrong option, environment variable or token format; nothing was sent
-      3    the gateway is not reachable, refused token or agent, or was lost
+      3    the gateway is not reachable, refused token or agent, or was lost, or the time limit
+           ran out before the message was sent
       130  interrupted by Ctrl-C; the session was deleted (143: by SIGTERM)
     """
     from lobu_provider.cli.asking import ask_for_json, ask_streaming

@@ -51,7 +51,7 @@ def ask_streaming(options: Mapping[str, Any], turns: Sequence[str]) -> int:
     if interrupted:
         say("Interrupted.")
         return interrupted
-    report(failure, secrets)
+    report(failure, secrets, options["config"])
     return exit_code(failure.code, failure.phase)
 
 

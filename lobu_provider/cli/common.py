@@ -7,11 +7,13 @@ code  meaning
 ====  =========================================================================================
 0     done; ``doctor`` found nothing, or warnings only; ``serve`` was stopped
 1     what was asked for failed: the gateway took the message and the turn failed (agent, worker,
-      model provider, time limit); ``doctor`` found a fault on this side; a fault of our own
+      model provider, a time limit in the turn); ``doctor`` found a fault on this side; a fault of
+      our own
 2     usage: the command line, the environment or a file that it names must change; nothing was
       sent to a gateway
 3     the gateway gave no answer to work with: not reachable, not a Lobu gateway, token or agent
-      refused, or the connection lost; for ``doctor``: and no fault on this side was found
+      refused, the connection lost, or a time limit ran out before the message was sent; for
+      ``doctor``: and no fault on this side was found
 130   interrupted by Ctrl-C, after the session was deleted (143: by SIGTERM)
 ====  =========================================================================================
 
@@ -21,6 +23,7 @@ Every failure has exactly one code: :func:`exit_code` decides by its code and ph
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -48,9 +51,10 @@ class ExitCode(IntEnum):
 EXIT_CODES: Final = """\b
 Exit codes:
   0    done
-  1    the turn failed, or doctor found a fault
+  1    the turn failed or ran out of time, or doctor found a fault
   2    the command line, the environment or a file must change; nothing was sent
-  3    the gateway is not reachable, or refused the token or the agent
+  3    the gateway is not reachable, refused the token or the agent, or did not take the message
+       within the time limit
   130  interrupted by Ctrl-C
 """
 
@@ -64,6 +68,8 @@ def exit_code(code: str, phase: str) -> ExitCode:
         return ExitCode.INTERRUPTED
     if code == "internal":
         return ExitCode.FAILED
+    if code == "timeout":  # wherever the time went: one rule for all
+        return ExitCode.FAILED if phase == "turn" else ExitCode.GATEWAY
     if phase == "config":
         return ExitCode.USAGE
     if code in _GATEWAY_CODES or phase in _GATEWAY_PHASES:
@@ -91,13 +97,35 @@ def say(text: str) -> None:
     click.echo(printable(text), err=True)
 
 
-def report(failure: Failure, secrets: Iterable[str | None] = ()) -> None:
-    """Tell a person about a failure, without the ``secrets`` and what looks like one."""
+def report(
+    failure: Failure,
+    secrets: Iterable[str | None] = (),
+    given: Mapping[str, Any] | None = None,
+) -> None:
+    """Tell a person about a failure, without the ``secrets`` and what looks like one.
+
+    Args:
+        failure: what to tell.
+        secrets: values that must not be printed.
+        given: the config block that the command line's options stand for.
+    """
     from lobu_provider.redaction import Redactor
 
-    options = [flag for key, flag in _FLAGS.items() if f"config.{key}" in failure.message]
-    hint = f" (Here: the option {options[0]}.)" if failure.phase == "config" and options else ""
+    hint = _origin(failure.message, given or {}) if failure.phase == "config" else ""
     say(Redactor(secrets).text(f"error: {failure}{hint}"))
+
+
+def _origin(message: str, given: Mapping[str, Any]) -> str:
+    """Say where the value of the config key that ``message`` names comes from, or could come."""
+    key = next((key for key in _FLAGS if re.search(rf"config\.{key}\b", message)), None)
+    if key is None:
+        return ""
+    variable = _VARIABLES.get(key)
+    if key in given:
+        return f" (Here: the option {_FLAGS[key]}.)"
+    if variable is None or not os.environ.get(variable, "").strip():
+        return f" (Here: give the option {_FLAGS[key]}.)"
+    return "" if variable in message else f" (Here: the environment variable {variable}.)"
 
 
 def print_json(value: Any) -> None:
@@ -122,6 +150,9 @@ _FLAGS: Final = {
     "timeoutMs": "--timeout-ms",
 }
 """Config key to the option that sets it."""
+
+_VARIABLES: Final = {"agent": "LOBU_AGENT", "gateway": "LOBU_GATEWAY", "org": "LOBU_ORG"}
+"""Config key to the variable that is read when the key is not given."""
 
 
 def connection_options(command: _F) -> _F:

@@ -34,10 +34,11 @@ def doctor(config_path: Path | None, as_json: bool, **options: Any) -> None:
     """Check everything that an evaluation needs, and say how to mend what is wrong.
 
     Looks at: the provider's config (each Lobu provider of the config file; without a file, the
-    options and environment), the Python that promptfoo runs, the gateway, the token, the agent (a
-    session is made and deleted, no message is sent), promptfoo, Node, workers, and mistakes in the
-    config file that promptfoo does not report. Options given here take the place of the file's
-    keys. Takes less than 30 seconds, also when a host is dead. Reading YAML needs PyYAML.
+    options and LOBU_* variables), the Python that promptfoo runs, the gateway, the token, the
+    agent (a session is made and deleted, no message is sent), promptfoo, Node, workers, and
+    mistakes in the config file that promptfoo does not report. Options given here take the place
+    of the file's keys. Takes less than 30 seconds, also when a host is dead. Reading YAML needs
+    PyYAML: pip install 'lobu-provider[yaml]'
 
     \b
     Examples:
@@ -47,7 +48,8 @@ def doctor(config_path: Path | None, as_json: bool, **options: Any) -> None:
     \b
     Exit codes:
       0  all is well, or there are only warnings
-      1  a fault on this side: config, interpreter, promptfoo, config file
+      1  a fault on this side: config, interpreter, promptfoo, config file; also a config
+         file that could not be read
       2  wrong option
       3  the only faults are at the gateway: not reachable, or it refused token or agent
 

@@ -11,8 +11,8 @@ import click
 
 from lobu_provider.cli.common import EXIT_CODES
 
-_COMMANDS: Final = ("ask", "doctor", "path", "serve")
-"""Module and command have the same name."""
+_COMMANDS: Final = ("ask", "doctor", "path", "serve", "shim-path")
+"""Module and command have the same name, with an underscore where the command has a hyphen."""
 
 
 class _LazyGroup(click.Group):
@@ -22,7 +22,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command = getattr(import_module(f"lobu_provider.cli.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command = getattr(import_module(f"lobu_provider.cli.{name}"), name)
         return command if isinstance(command, click.Command) else None
 
 

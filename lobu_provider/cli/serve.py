@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import shlex
 import signal
+import sys
 
 import click
 
 from lobu_provider.cli.common import Command, ExitCode, say
+from lobu_provider.errors import LobuError
 
 
 @click.command(cls=Command, short_help="Serve a scripted gateway on a socket.")
@@ -43,7 +46,8 @@ def serve(script: str, host: str, port: int) -> None:
         package = (missing.name or "").partition(".")[0]
         if package not in ("starlette", "uvicorn"):
             raise
-        say(f"serve needs {package}: pip install 'lobu-provider[gateway]'")
+        python = shlex.quote(sys.executable)
+        say(f"serve needs {package}: {python} -m pip install 'lobu-provider[gateway]'")
         raise click.exceptions.Exit(ExitCode.USAGE) from None
 
     def announce(url: str) -> None:
@@ -59,10 +63,25 @@ def serve(script: str, host: str, port: int) -> None:
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         serve_gateway(ScriptedGateway(loaded), host, port, on_ready=announce)
+    except LobuError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+        say(_cannot_listen(host, port, error.__cause__))
+        raise click.exceptions.Exit(ExitCode.USAGE) from None
     except KeyboardInterrupt:
         return  # before the server had its own handlers, or a second time while it stopped
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _cannot_listen(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        why = "the port is taken; --port 0 takes a free one"
+    elif error.errno == errno.EACCES:
+        why = "the port is not permitted; --port 0 takes a free one"
+    else:
+        why = f"{error.strerror or error}; give another --host or --port"
+    return f"error: Cannot listen on {host}:{port}: {why}."
 
 
 def _reachable(url: str) -> str:

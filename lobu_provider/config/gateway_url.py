@@ -24,10 +24,14 @@ def is_script(gateway: str) -> bool:
     return gateway.startswith(SCRIPT_SCHEME)
 
 
-def normalise_gateway(gateway: str) -> str:
+def normalise_gateway(gateway: str, *, source: str = "config.gateway") -> str:
     """Return the base URL without a trailing slash, e.g. ``http://localhost:8787/lobu``.
 
     A longer prefix from a reverse proxy is kept; a query or fragment is dropped.
+
+    Args:
+        gateway: any spelling of the address.
+        source: where it was written, for messages.
 
     Raises:
         ConfigError: not an http(s) URL, no host, an impossible port, or credentials in the URL.
@@ -35,21 +39,22 @@ def normalise_gateway(gateway: str) -> str:
     text = gateway.strip()
     if "{{" in text:
         raise _fault(
+            source,
             gateway,
             "holds a template that promptfoo did not fill in; "
             "set the environment variable that it names, or write the address",
         )
-    parts = _split(text)
+    parts = _split(source, text)
     port = f":{parts.port}" if parts.port is not None else ""
     host = parts.hostname or ""
     host = f"[{host}]" if ":" in host else host
     return f"{parts.scheme.lower()}://{host}{port}{_base_path(parts.path)}"
 
 
-def _split(text: str) -> SplitResult:
+def _split(source: str, text: str) -> SplitResult:
     if "@" in text:  # before anything quotes it
         raise config_error(
-            "config.gateway: the URL holds '@', so a user name or password, which would take the "
+            f"{source}: the URL holds '@', so a user name or password, which would take the "
             "place of the Lobu token. Remove it; for a proxy that needs its own credentials use "
             "'headers'."
         )
@@ -57,14 +62,14 @@ def _split(text: str) -> SplitResult:
         parts = urlsplit(text)
         port_ok = parts.port is None or parts.port > 0
     except ValueError:  # its text repeats what it read
-        raise _fault(text, "is not a URL; expected http://HOST:PORT") from None
+        raise _fault(source, text, "is not a URL; expected http://HOST:PORT") from None
     if parts.scheme.lower() not in ("http", "https"):
         guess = ""
         if "://" not in text and text[:1] != "/" and not text.lower().startswith(SCRIPT_SCHEME):
             guess = f", for example 'http://{_shown(text)}'"
-        raise _fault(text, f"expected a URL that starts with http:// or https://{guess}")
+        raise _fault(source, text, f"expected a URL that starts with http:// or https://{guess}")
     if not parts.hostname or not port_ok or not text.isprintable() or " " in text:
-        raise _fault(text, "expected http://HOST:PORT")
+        raise _fault(source, text, "expected http://HOST:PORT")
     return parts
 
 
@@ -82,8 +87,8 @@ def _base_path(path: str) -> str:
     return path + _BASE
 
 
-def _fault(gateway: str, why: str) -> ConfigError:
-    return config_error(f"config.gateway: {why}; got {_shown(gateway)!r}.")
+def _fault(source: str, gateway: str, why: str) -> ConfigError:
+    return config_error(f"{source}: {why}; got {_shown(gateway)!r}.")
 
 
 def _shown(gateway: str) -> str:

@@ -92,9 +92,12 @@ def load_settings(options: Mapping[str, Any] | None) -> Settings:
             "or set the environment variable LOBU_AGENT."
         )
     gateway = config.gateway or env.get("LOBU_GATEWAY") or DEFAULT_GATEWAY
+    source = "config.gateway" if config.gateway else "LOBU_GATEWAY"
     return Settings(
         agent_id=_plain(agent_id, "config.agent" if config.agent else "LOBU_AGENT"),
-        gateway=gateway.strip() if is_script(gateway.strip()) else normalise_gateway(gateway),
+        gateway=gateway.strip()
+        if is_script(gateway.strip())
+        else normalise_gateway(gateway, source=source),
         config=config,
         timeout_s=config.timeout_ms / 1000,
         org=_org(config, env),

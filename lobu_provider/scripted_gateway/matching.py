@@ -51,13 +51,13 @@ def _unmet(entry: ReplyEntry, incoming: Incoming, used: bool) -> list[str]:
     """Return a sentence for every condition of ``entry`` that does not hold."""
     reasons = []
     if entry.match is not None and not _matches(entry.match, incoming.content):
-        reasons.append(f"the message does not match {describe(entry.match)}")
+        reasons.append(f"the message {_unlike(entry.match)}")
     if entry.turn is not None and entry.turn != incoming.turn:
-        reasons.append(f"wants turn {entry.turn}, this is turn {incoming.turn}")
+        reasons.append(f"applies only to turn {entry.turn}; this is turn {incoming.turn}")
     if entry.agent is not None and entry.agent != incoming.agent:
-        reasons.append(f"wants agent {entry.agent!r}, this is {incoming.agent!r}")
+        reasons.append(f"applies only to agent {entry.agent!r}; this is {incoming.agent!r}")
     if entry.once and used:
-        reasons.append("once: it has answered already")
+        reasons.append("answers once, and has done so")
     return reasons
 
 
@@ -71,14 +71,14 @@ def _matches(match: Match, content: str) -> bool:
     return wanted in content if match.contains is not None else wanted.strip() == content.strip()
 
 
-def describe(match: Match) -> str:
-    """Return ``match`` as it reads in the script, e.g. ``contains "refund"``."""
-    for kind in ("equals", "contains", "regex"):
-        pattern = getattr(match, kind)
-        if pattern is not None:
-            case = "" if match.ignore_case else " (case matters)"
-            return f'{kind} "{pattern}"{case}'
-    raise AssertionError("a Match holds one condition")
+def _unlike(match: Match) -> str:
+    """Say what a message that ``match`` does not hold for lacks."""
+    case = "" if match.ignore_case else " (case matters)"
+    if match.contains is not None:
+        return f'does not contain "{match.contains}"{case}'
+    if match.equals is not None:
+        return f'is not "{match.equals}"{case}'
+    return f'does not match the regex "{match.regex}"{case}'
 
 
 def _explain(replies: Sequence[ReplyEntry], incoming: Incoming, failed: Sequence[list[str]]) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from lobu_provider.errors import ConfigError, config_error
 from lobu_provider.scripted_gateway.frames import Framing
-from lobu_provider.scripted_gateway.steps import ScriptModel, Step
+from lobu_provider.scripted_gateway.steps import ScriptModel, Step, ToolCallSpec
 
 Flavour = Literal["u11", "f11", "n"]
 """Which gateway versions' wording: stock 11, the patched 11 that many run, 20.1 and later."""
@@ -168,23 +169,60 @@ def _find(ref: str, base_dir: Path | None) -> Path:
     tried = [base_dir / given, Path.cwd() / given] if base_dir else [Path.cwd() / given]
     found = next((path for path in tried if path.is_file()), None)
     if found is None:
-        places = " or ".join(dict.fromkeys(str(path) for path in tried))
-        raise config_error(
-            f"Script {ref!r} not found: expected {PACKAGED!r} or a JSON file at {places}"
-        )
+        folders = dict.fromkeys([str(base_dir.absolute())] if base_dir else [])
+        folders[str(Path.cwd())] = None
+        where = "" if given.is_absolute() else f" in {' or '.join(folders)}"
+        near = get_close_matches(ref.lower(), [PACKAGED], n=1)
+        hint = f"Did you mean script:{PACKAGED}?" if near else f"Give a JSON file, or {PACKAGED}."
+        raise config_error(f"Script {ref!r} not found{where}. {hint}")
     return found
 
 
 def _explained(error: ValidationError, source: str) -> ConfigError:
     lines = []
     for item in error.errors(include_url=False, include_context=False)[:_SHOWN_ERRORS]:
+        loc = item["loc"]
+        if item["type"] == "extra_forbidden":
+            lines.append(f"  {_json_path(loc[:-1])}: {_unknown_key(str(loc[-1]), loc[:-1])}")
+            continue
         expected = item["msg"].removeprefix("Value error, ")
         got = "" if item["type"] == "missing" else f", got {_shown(item['input'])}"
-        lines.append(f"  {_json_path(item['loc'])}: {expected}{got}")
+        lines.append(f"  {_json_path(loc)}: {expected}{got}")
     hidden = error.error_count() - len(lines)
     if hidden > 0:
         lines.append(f"  and {hidden} more")
     return config_error(f"Script {source} is not valid:\n" + "\n".join(lines))
+
+
+def _unknown_key(key: str, owner: tuple[int | str, ...]) -> str:
+    """Say that ``key`` is none of the object at ``owner``, and which ones are."""
+    names = [part for part in owner if isinstance(part, str)]
+    fields = MODELS[names[-1] if names else ""].model_fields
+    known = [field.alias or name for name, field in fields.items()]
+    by_lower = {name.lower(): name for name in known}
+    near = get_close_matches(key.lower(), by_lower, n=1)
+    hint = f"Did you mean {by_lower[near[0]]!r}? " if near else ""
+    return f"{key!r} is not a key here. {hint}Known keys: {', '.join(known)}."
+
+
+def _step_models() -> dict[str, type[ScriptModel]]:
+    """Return each step's model by its tag, as tags stand in pydantic's error paths."""
+    union, _ = get_args(Step)
+    return {tag.tag: model for model, tag in map(get_args, get_args(union))}
+
+
+MODELS: Final[dict[str, type[ScriptModel]]] = {
+    "": Script,
+    "replies": ReplyEntry,
+    "match": Match,
+    "http": MessageFault,
+    "create": Fault,
+    "events": Fault,
+    "delete": Fault,
+    "tool": ToolCallSpec,
+    **_step_models(),
+}
+"""The model of an object by the last name on its path."""
 
 
 def _json_path(loc: tuple[int | str, ...]) -> str:

@@ -135,11 +135,20 @@ def test_after_a_failed_turn_the_next_one_is_not_sent(
 
 
 @pytest.mark.parametrize("json_option", [[], ["--json"]])
-def test_a_turn_out_of_time_is_exit_code_1(
+def test_out_of_time_is_exit_code_1_after_the_message_was_sent_and_3_before(
     run_cli: RunCli, connected: Connected, json_option: list[str]
 ) -> None:
     connected(replies=says({"delay_ms": 60_000}))
     assert run_cli("ask", *json_option, "--timeout-ms", "300", "hi").exit_code == 1
+    for place in ("create", "events"):
+        connected(**{place: {"delay_ms": 60_000}})
+        assert run_cli("ask", *json_option, "--timeout-ms", "300", "hi").exit_code == 3
+
+
+def test_the_help_says_which_exit_code_a_time_limit_gives(run_cli: RunCli) -> None:
+    told = " ".join(run_cli("ask", "--help").stdout.split())
+    assert "the time limit ran out after the message was sent 2 " in told
+    assert "the time limit ran out before the message was sent 130 " in told
 
 
 @pytest.mark.parametrize("json_option", [[], ["--json"]])
@@ -165,6 +174,40 @@ def test_a_missing_agent_token_or_file_is_exit_code_2(
     )
     monkeypatch.setenv("LOBU_TOKEN", "Bearer abcdef")
     assert run_cli("ask", *json_option, "--agent", "a", "hi").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "variable", "value"),
+    [("--gateway", "LOBU_GATEWAY", "localhost"), ("--org", "LOBU_ORG", "\u00fc")],
+)
+def test_a_config_fault_names_where_the_value_came_from(
+    run_cli: RunCli, monkeypatch: pytest.MonkeyPatch, option: str, variable: str, value: str
+) -> None:
+    given = run_cli("ask", "--agent", "a", option, value, "hi")
+    assert f"(Here: the option {option}.)" in given.stderr
+    monkeypatch.setenv(variable, value)
+    from_variable = run_cli("ask", "--agent", "a", "hi")
+    assert (given.exit_code, from_variable.exit_code) == (2, 2)
+    assert variable in from_variable.stderr
+    assert option not in from_variable.stderr
+    again = run_cli("ask", "--agent", "a", option, value, "hi")
+    assert f"(Here: the option {option}.)" in again.stderr
+
+
+def test_a_line_of_the_answer_is_ended_before_a_tool_call_or_card_is_told(
+    run_cli: RunCli, connected: Connected
+) -> None:
+    connected(
+        replies=says(
+            {"text": "Let me look.", "deltas": 1},
+            {"tool": {"name": "look"}},
+            {"text": "Found it.", "deltas": 1},
+            {"card": {"type": "question", "question": "Which?", "options": ["a"]}},
+            {"complete": {"finalText": "Let me look.Found it."}},
+        )
+    )
+    result = run_cli("ask", "hi")
+    assert (result.exit_code, result.stdout) == (0, "Let me look.\nFound it.\n")
 
 
 def test_a_config_fault_names_the_option_of_the_command_line(run_cli: RunCli) -> None:

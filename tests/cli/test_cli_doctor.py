@@ -17,11 +17,12 @@ import pytest
 
 from lobu_provider.cli.checks import gateway as gateway_check
 from lobu_provider.cli.checks.examination import LIMIT_S
-from lobu_provider.cli.checks.promptfoo_tool import NODES, in_range
+from lobu_provider.cli.checks.promptfoo_tool import NODES, fitting_promptfoo, in_range
 
 from .conftest import AGENT, CANARY, RunCli, Serve, Served, StartCli
 
 Connected = Callable[..., Served]
+PACKAGE = "package:@lobu/promptfoo-provider:LobuProvider"
 DEMO = ("--gateway", "script:demo", "--agent", AGENT)
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="programs made of shell scripts")
 
@@ -40,6 +41,12 @@ class Report:
         """Return the worst status of a check."""
         found = [status for status, _ in self.of(check)]
         return max(found, key=["ok", "warn", "fail"].index)
+
+    def fix(self, check: str) -> str | None:
+        """Return the fix of the first row of a check that is not ok."""
+        rows = [row for row in self.rows if row["check"] == check and row["status"] != "ok"]
+        fix: str | None = rows[0]["fix"]
+        return fix
 
     def text(self) -> str:
         return "\n".join(f"{row['detail']} {row['fix']}" for row in self.rows)
@@ -99,13 +106,13 @@ def test_a_working_gateway_token_and_agent_are_ok_and_the_session_is_deleted(
 def test_the_embedded_gateway_is_checked_without_network_or_token(examine: Examine) -> None:
     report = examine(*DEMO)
     assert report.code == 0
-    assert report.of("token") == [("ok", "options and environment: none needed")]
+    assert report.of("token") == [("ok", "from the options and LOBU_* variables: none needed")]
 
 
 def test_people_get_a_line_for_each_check_and_its_fix(run_cli: RunCli) -> None:
     result = run_cli("doctor")
     assert result.exit_code == 1
-    assert "fail  config: options and environment: config.agent is missing" in result.stdout
+    assert "fail  config: from LOBU_* variables: config.agent is missing" in result.stdout
     assert "      fix: export LOBU_AGENT=" in result.stdout
     assert "warn  gateway: not checked" in result.stdout
 
@@ -121,7 +128,45 @@ def test_a_refused_token_is_exit_code_3(examine: Examine, connected: Connected) 
     report = examine()
     assert report.code == 3
     assert [report.status(c) for c in ("gateway", "token", "agent")] == ["ok", "fail", "warn"]
-    assert "lobu token --raw" in report.text()
+    assert report.fix("token") == 'export LOBU_TOKEN="$(lobu token --raw)"'
+
+
+EXPORT = 'export LOBU_TOKEN="$(lobu token --raw)"'
+
+
+@pytest.mark.parametrize("value", [None, "abc def", "Bearer abcdef", "{{env.X}}"])
+def test_the_fix_of_a_token_fault_sets_the_variable_in_quotes(
+    examine: Examine, monkeypatch: pytest.MonkeyPatch, value: str | None
+) -> None:
+    if value is not None:
+        monkeypatch.setenv("LOBU_TOKEN", value)
+    report = examine("--agent", AGENT)
+    assert report.status("config") == "fail"
+    assert report.fix("config") == EXPORT
+
+
+@pytest.mark.parametrize(
+    ("keys", "fix"),
+    [
+        ({"tokenEnv": "STAGING_TOKEN"}, 'export STAGING_TOKEN="$(lobu token --raw)"'),
+        (
+            {"tokenFile": "gone.txt"},
+            f"{EXPORT}  (and remove 'tokenFile', which is taken first)",
+        ),
+        (
+            {"tokenEnv": "A", "tokenFile": "gone.txt"},
+            "Remove all but one of: tokenEnv, tokenFile",
+        ),
+        ({"timeoutMs": -1}, "Correct it; see the table of config keys in the README."),
+        ({"tokn": "x"}, "Correct it; see the table of config keys in the README."),
+    ],
+)
+def test_the_fix_of_a_config_fault_fits_the_source_of_the_token(
+    examine: Examine, folder: Path, keys: dict[str, Any], fix: str
+) -> None:
+    provider = {"id": PACKAGE, "config": {"agent": AGENT, **keys}}
+    (folder / "promptfooconfig.json").write_text(json.dumps({"providers": [provider]}), "utf-8")
+    assert examine().fix("config") == fix
 
 
 def test_a_403_names_both_causes_and_is_exit_code_3(examine: Examine, connected: Connected) -> None:
@@ -319,6 +364,47 @@ def test_promptfoo_in_node_modules_and_its_node_are_checked_by_version(
     report = examine(*DEMO)
     assert (report.status("promptfoo"), report.status("node")) == statuses
     assert report.code == code
+
+
+NEEDS_NODE = "Install Node >=22.22.0 from https://nodejs.org, then: npx promptfoo@latest"
+
+
+@pytest.mark.parametrize(
+    ("node", "fix"),
+    [
+        ((20, 20, 2), "npx promptfoo@0.121.20"),
+        ((22, 22, 0), "npx promptfoo@latest"),
+        ((24, 1, 0), "npx promptfoo@latest"),
+        ((18, 0, 0), NEEDS_NODE),
+        ((22, 21, 0), NEEDS_NODE),
+        (None, NEEDS_NODE),
+    ],
+)
+def test_the_promptfoo_to_take_is_one_that_the_node_runs(
+    node: tuple[int, ...] | None, fix: str
+) -> None:
+    assert fitting_promptfoo(node).partition("  ")[0] == fix
+
+
+@needs_posix
+def test_without_or_with_an_old_promptfoo_the_one_that_fits_node_is_named(
+    examine: Examine, folder: Path, programs: Path
+) -> None:
+    program(programs / "node", "v20.20.2")
+    assert str(examine(*DEMO).fix("promptfoo")).startswith("npx promptfoo@0.121.20 ")
+    installed_promptfoo(folder, "0.121.12")
+    assert str(examine(*DEMO).fix("promptfoo")).startswith("npx promptfoo@0.121.20 ")
+
+
+@needs_posix
+def test_a_promptfoo_too_new_for_node_can_be_taken_older(
+    examine: Examine, folder: Path, programs: Path
+) -> None:
+    program(programs / "node", "v20.20.2")
+    installed_promptfoo(folder, "0.123.1", ">=22.22.0")
+    fix = str(examine(*DEMO).fix("node"))
+    assert fix.startswith("npx promptfoo@0.121.20 ")
+    assert fix.endswith("or: Install Node >=22.22.0 from https://nodejs.org")
 
 
 @needs_posix

@@ -292,31 +292,104 @@ def test_a_json_config_is_read_without_pyyaml(
     assert "providers[0]: agent 'support-agent'" in run_cli("doctor").stdout
 
 
-def test_yaml_without_pyyaml_is_a_warning_that_says_what_to_install(
+def test_a_file_that_could_not_be_read_is_a_fault_that_says_what_to_install(
     run_cli: RunCli, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
     (folder / "promptfooconfig.yaml").write_text("providers: []\n", "utf-8")
-    result = run_cli("doctor")
-    assert result.exit_code == 0
-    assert f"{sys.executable} -m pip install pyyaml" in result.stdout
+    result = run_cli("doctor", "--json")
+    rows = {row["check"]: row for row in json.loads(result.stdout)}
+    assert result.exit_code == 1
+    assert rows["file"]["status"] == "fail"
+    assert f"{sys.executable} -m pip install pyyaml" in rows["file"]["fix"]
+    assert "lobu-provider[yaml]" in rows["file"]["fix"]
+    unread = "not checked, because promptfooconfig.yaml could not be read (see 'file')"
+    for check in ("config", "workers", "hook", "tests", "gateway", "token", "agent"):
+        assert (rows[check]["status"], rows[check]["detail"]) == ("warn", unread)
 
 
-def test_a_javascript_config_is_a_warning(run_cli: RunCli, folder: Path) -> None:
+def test_a_connection_that_is_given_is_checked_although_the_file_could_not_be_read(
+    run_cli: RunCli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    (folder / "promptfooconfig.yaml").write_text("providers: []\n", "utf-8")
+    result = run_cli("doctor", "--agent", AGENT, "--gateway", "script:demo")
+    assert result.exit_code == 1
+    assert "ok    agent: from the options and LOBU_* variables: " in result.stdout
+    assert "warn  tests: not checked, because promptfooconfig.yaml" in result.stdout
+
+
+def test_a_javascript_config_is_a_warning_since_nothing_makes_it_readable(
+    run_cli: RunCli, folder: Path
+) -> None:
     (folder / "promptfooconfig.js").write_text("module.exports = {}", "utf-8")
     result = run_cli("doctor")
     assert result.exit_code == 0
     assert "is a program, which doctor does not run" in result.stdout
+    assert "warn  gateway: not checked, because promptfooconfig.js" in result.stdout
 
 
-def test_a_file_that_is_not_yaml_is_a_fault_that_does_not_quote_it(
+def test_a_file_that_is_not_yaml_is_the_only_fault_and_not_quoted(
     run_cli: RunCli, folder: Path
 ) -> None:
-    (folder / "bad.yaml").write_text(f'token: "{CANARY}\nx: [\n', "utf-8")
+    (folder / "bad.yaml").write_text(f'a: 1\ntoken: "{CANARY}\nx: [\n', "utf-8")
     result = run_cli("doctor", "-c", "bad.yaml")
     assert result.exit_code == 1
-    assert "bad.yaml is not YAML" in result.stdout
+    assert "bad.yaml is not YAML: found unexpected end of stream in line 4, column 1" in (
+        result.stdout
+    )
+    assert "a quoted scalar that begins in line 2" in result.stdout
+    assert "fix: Correct it there or just before: close quotes" in result.stdout
+    assert len(result.stdout.splitlines()) == 2
     assert "canary" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("c.json", '{\n"a": 1,\n}', "c.json is not JSON: "),
+        ("c.json", '{\n"a": 1,\n}', " in line "),
+        ("c.yaml", "a: 1\nb: \x01\n", "special characters are not allowed in line 2"),
+        ("c.yaml", "a: {{env.X}}\n", "found unhashable key in line 1, column 5"),
+        ("c.yaml", "- a\n", "c.yaml does not hold a mapping of keys"),
+        ("c.yaml", "\n", "c.yaml is empty"),
+    ],
+)
+def test_a_file_that_cannot_be_parsed_is_told_with_its_line_and_a_fix(
+    run_cli: RunCli, folder: Path, name: str, text: str, told: str
+) -> None:
+    (folder / name).write_text(text, "utf-8")
+    result = run_cli("doctor", "-c", name, "--json")
+    (row,) = json.loads(result.stdout)
+    assert (result.exit_code, row["check"], row["status"]) == (1, "file", "fail")
+    assert told in row["detail"]
+    assert len(row["fix"]) > 40
+
+
+def test_several_providers_are_told_apart_by_label_or_id(
+    examine: Lint,
+) -> None:
+    labelled = {"id": PACKAGE, "label": "live", "config": CONFIG}
+    unlabelled = {"id": PACKAGE, "config": {**CONFIG, "org": "acme"}}
+    rows = examine({"providers": [labelled, unlabelled]})
+    ((_, _, told),) = [row for row in rows if row[0] == "config"]
+    assert told.startswith(f"providers[0] (live), providers[1] ({PACKAGE}): agent")
+    one = examine({"providers": ["openai:gpt-4.1", labelled]})
+    assert "providers[1]: agent 'support-agent' at script:demo" in str(one)
+
+
+def test_the_same_finding_of_several_providers_is_one_line(examine: Lint) -> None:
+    labels = ("a", "b", "c")
+    same = [{"id": PACKAGE, "label": x, "config": CONFIG} for x in labels]
+    rows = examine({"providers": same})
+    assert [d for name, _, d in rows if name == "config"] == [
+        "providers[0] (a), providers[1] (b), providers[2] (c): agent 'support-agent' at script:demo"
+    ]
+    assert statuses(rows, "gateway") == statuses(rows, "token") == statuses(rows, "agent") == ["ok"]
+    bad = [{**entry, "config": {**CONFIG, "agnet": "x"}} for entry in same[:2]]
+    rows = examine({"providers": [*bad, same[2]]})
+    assert statuses(rows, "config") == ["fail", "ok"]
+    assert "providers[0] (a), providers[1] (b): config.agnet is not a key" in str(rows)
 
 
 def test_a_config_option_that_names_no_file_is_a_usage_error(run_cli: RunCli) -> None:

@@ -13,7 +13,7 @@ from lobu_provider.errors import CODES, error_for, failure
 
 from .conftest import RunCli
 
-COMMANDS = ["ask", "doctor", "path", "serve"]
+COMMANDS = ["ask", "doctor", "path", "serve", "shim-path"]
 
 
 def test_the_help_lists_every_command_and_the_exit_codes(run_cli: RunCli) -> None:
@@ -76,7 +76,9 @@ def test_an_unknown_command_or_option_is_a_usage_error(run_cli: RunCli) -> None:
         ("auth", "create", 3),
         ("not_found", "create", 3),
         ("gateway", "connect", 3),
+        ("timeout", "config", 3),
         ("timeout", "create", 3),
+        ("timeout", "send", 3),
         ("rate_limit", "send", 3),
         ("config", "create", 3),
         ("stream_lost", "turn", 3),

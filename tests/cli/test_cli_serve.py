@@ -71,7 +71,17 @@ def test_a_port_in_use_is_told_in_one_line(run_cli: RunCli) -> None:
         result = run_cli("serve", "--port", str(taken.getsockname()[1]))
     assert result.exit_code == 2
     assert "Cannot listen on 127.0.0.1:" in result.stderr
+    assert result.stderr.count("--port 0 takes a free one") == 1
+    assert "in use" not in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_an_address_that_is_not_here_is_told_without_advice_about_the_port(
+    run_cli: RunCli,
+) -> None:
+    result = run_cli("serve", "--host", "192.0.2.1", "--port", "0")
+    assert result.exit_code == 2
+    assert "give another --host or --port" in result.stderr
 
 
 def test_a_script_that_is_not_there_is_told(run_cli: RunCli) -> None:
@@ -90,4 +100,4 @@ def test_without_the_extra_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, module, None)
     result = run_cli("serve")
     assert result.exit_code == 2
-    assert "pip install 'lobu-provider[gateway]'" in result.stderr
+    assert f"{sys.executable} -m pip install 'lobu-provider[gateway]'" in result.stderr

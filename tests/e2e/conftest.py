@@ -22,6 +22,10 @@ from lobu_provider.scripted_gateway.server import running
 ROOT = Path(__file__).resolve().parents[2]
 HOOK = ROOT / "lobu_provider" / "hook" / "lobu_hook.py"
 COMMANDS = {"oldest": "LOBU_TEST_PROMPTFOO_OLD", "newest": "LOBU_TEST_PROMPTFOO_NEW"}
+GIVEN = {
+    name: os.environ.get(name) for name in (*COMMANDS.values(), "LOBU_TEST_PROMPTFOO_REQUIRED")
+}
+"""Read now: each test begins with an environment in which no LOBU_ variable is set."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +90,9 @@ class Promptfoo:
 @pytest.fixture(params=sorted(COMMANDS))
 def promptfoo(request: pytest.FixtureRequest, tmp_path: Path) -> Promptfoo:
     """Both versions, one after the other; ``make test`` installs them and names them here."""
-    command = os.environ.get(COMMANDS[request.param])
+    command = GIVEN[COMMANDS[request.param]]
     if command is None:
-        if os.environ.get("LOBU_TEST_PROMPTFOO_REQUIRED"):
+        if GIVEN["LOBU_TEST_PROMPTFOO_REQUIRED"]:
             pytest.fail(f"{COMMANDS[request.param]} is not set")
         pytest.skip(f"{COMMANDS[request.param]} is not set; run `make test`")
     return Promptfoo(command, tmp_path)
@@ -104,17 +108,20 @@ def provider(gateway: str, **config: Any) -> dict[str, Any]:
 
 
 class WatchedGateway(ScriptedGateway):
-    """Tells another thread when the first message has come."""
+    """Tells another thread when the first message has come and a session was deleted."""
 
     def __init__(self, script: Script) -> None:
         super().__init__(script)
         self.got_message = threading.Event()
+        self.deleted = threading.Event()
 
     async def handle(self, *args: Any, **kwargs: Any) -> Reply | Stream:
         """Answer as the gateway does, then tell."""
         reply = await super().handle(*args, **kwargs)
         if self.requests[-1].path.endswith("/messages"):
             self.got_message.set()
+        if self.requests[-1].method == "DELETE":
+            self.deleted.set()
         return reply
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lobu_provider.errors import ConfigError
-from lobu_provider.scripted_gateway import load_script, parse_script
+from lobu_provider.scripted_gateway import load_script, parse_script, script, steps
 from lobu_provider.scripted_gateway.timeline import cut_text, fill_in
 
 from .conftest import Connect, in_process
@@ -24,10 +24,29 @@ def test_a_path_is_looked_up_in_the_base_directory(tmp_path: Path) -> None:
     assert load_script("s.json", tmp_path).replies == []
 
 
-def test_a_missing_file_is_named_with_the_places_tried(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"'nope.json' not found: expected 'demo' or") as caught:
+def test_a_missing_file_is_named_once_with_the_places_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    with pytest.raises(ConfigError) as caught:
         load_script("nope.json", tmp_path)
-    assert str(tmp_path / "nope.json") in str(caught.value)
+    assert f"Script 'nope.json' not found in {tmp_path} or {here}. " in str(caught.value)
+    with pytest.raises(ConfigError) as caught:
+        load_script("nope.json", Path())
+    assert f"Script 'nope.json' not found in {here}. " in str(caught.value)
+    absolute = str(tmp_path / "gone.json")
+    with pytest.raises(ConfigError) as caught:
+        load_script(absolute, here)
+    assert str(caught.value).count("gone.json") == 1
+
+
+def test_a_name_near_the_demo_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"Did you mean script:demo\?"):
+        load_script("demoo", tmp_path)
+    with pytest.raises(ConfigError, match="Give a JSON file, or demo"):
+        load_script("mine.json", tmp_path)
 
 
 def test_a_file_that_is_not_json_is_named(tmp_path: Path) -> None:
@@ -39,7 +58,19 @@ def test_a_file_that_is_not_json_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "complaint"),
     [
-        ({"stepz": []}, "replies[0].stepz: Extra inputs are not permitted, got []"),
+        (
+            {"stepz": []},
+            "replies[0]: 'stepz' is not a key here. Did you mean 'steps'? Known keys: match, turn",
+        ),
+        (
+            {"steps": [{"tool": {"name": "x", "iserror": True}}]},
+            "tool: 'iserror' is not a key here. Did you mean 'isError'? Known keys: name, input, i",
+        ),
+        (
+            {"steps": [{"text": "x", "qqq": 1}]},
+            "replies[0].steps[0]: 'qqq' is not a key here. Known keys: text, deltas, delay_ms.",
+        ),
+        ({"http": {"code": 1}}, "replies[0].http: 'code' is not a key here. Known keys: status"),
         ({"steps": [{"tool": {"name": 5}}]}, "replies[0].steps[0].tool.name: Input should be"),
         ({"steps": [{"texd": "x"}]}, "replies[0].steps[0]: expected an object with one of"),
         ({"steps": [{"complete": True}]}, "complete: expected an object, or false"),
@@ -55,6 +86,20 @@ def test_a_bad_field_is_told_with_its_path_and_value(entry: Any, complaint: str)
         parse_script({"version": 1, "replies": [entry]}, "my.json")
     assert "Script my.json is not valid:" in str(caught.value)
     assert complaint in str(caught.value)
+
+
+def test_an_unknown_key_of_the_whole_script_or_a_fault_is_told() -> None:
+    with pytest.raises(ConfigError, match=r"the document: 'agent' is not a key here\. Did"):
+        parse_script({"version": 1, "replies": [], "agent": []})
+    with pytest.raises(ConfigError, match=r"create: 'boddy' is not a key here\. .* 'body'"):
+        parse_script({"version": 1, "replies": [], "create": {"boddy": 1}})
+
+
+def test_the_keys_of_every_strict_object_of_the_format_are_known() -> None:
+    named = set(script.MODELS.values())
+    defined = [*vars(script).values(), *vars(steps).values()]
+    models = {m for m in defined if isinstance(m, type) and issubclass(m, steps.ScriptModel)}
+    assert models - named == {steps.ScriptModel}
 
 
 def test_another_version_is_refused() -> None:

@@ -57,12 +57,31 @@ async def test_a_miss_fails_the_turn_and_lists_the_nearest_entries(
         assert events[0].data["error"] == (
             "No script entry matches \"refund my order\" (turn 1, agent 'support-agent')."
             " Nearest of 4:\n"
-            "  replies[3]: wants turn 3, this is turn 1\n"
-            '  replies[0]: the message does not match contains "weather"\n'
-            '  replies[1]: the message does not match contains "refund order"; '
-            "wants turn 2, this is turn 1"
+            "  replies[3]: applies only to turn 3; this is turn 1\n"
+            '  replies[0]: the message does not contain "weather"\n'
+            '  replies[1]: the message does not contain "refund order"; '
+            "applies only to turn 2; this is turn 1"
         )
         assert [miss.incoming.content for miss in caller.gateway.misses] == ["refund my order"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ({"match": {"equals": "x"}}, 'the message is not "x"'),
+        ({"match": {"regex": "^x"}}, 'the message does not match the regex "^x"'),
+        (
+            {"match": {"contains": "HI", "ignore_case": False}},
+            'the message does not contain "HI" (case matters)',
+        ),
+        ({"agent": "a"}, "applies only to agent 'a'; this is 'support-agent'"),
+    ],
+)
+async def test_a_miss_says_what_does_not_hold(
+    connect_in_process: Connect, entry: dict[str, Any], reason: str
+) -> None:
+    events = await turn(connect_in_process, "hi", {"replies": [{**entry, "steps": []}]})
+    assert events[0].data["error"].endswith(f"\n  replies[0]: {reason}")
 
 
 async def test_the_first_entry_that_matches_answers_and_once_means_once(

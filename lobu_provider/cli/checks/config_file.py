@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -24,13 +25,17 @@ _YAML: Final = (".yaml", ".yml")
 class UnreadableFileError(Exception):
     """A file cannot be read; the text says why, ``fix`` what to do.
 
-    ``is_fault`` is false when the file may be fine and only this program cannot read it.
+    ``is_broken`` is false when the file may be fine and only this program cannot read it;
+    ``is_mendable`` when it never will.
     """
 
-    def __init__(self, why: str, fix: str, *, is_fault: bool = True) -> None:
+    def __init__(
+        self, why: str, fix: str, *, is_broken: bool = True, is_mendable: bool = True
+    ) -> None:
         super().__init__(why)
         self.fix = fix
-        self.is_fault = is_fault
+        self.is_broken = is_broken
+        self.is_mendable = is_mendable
 
 
 @dataclass(frozen=True)
@@ -38,13 +43,14 @@ class ProviderEntry:
     """One Lobu provider of a config file."""
 
     where: str
-    """E.g. ``providers[0]``."""
+    """E.g. ``providers[0]``; where there are several, with label or id."""
     id: str
     kind: Literal["python", "package"]
     options: Mapping[str, Any]
     """``{id, config, env}`` as promptfoo passes them: environment templates are filled in."""
     raw_config: Mapping[str, Any]
     """The config block as written."""
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,9 +77,12 @@ def read_config(path: Path) -> ConfigFile:
     Raises:
         UnreadableFileError: missing, not JSON or YAML, or YAML without PyYAML.
     """
-    data = _mapping(_load(path))
+    loaded = _load(path)
+    data = _mapping(loaded)
     if not data:
-        raise UnreadableFileError(f"{path} does not hold a mapping", "Write it as keys.")
+        what = "is empty" if loaded is None or loaded == {} else "does not hold a mapping of keys"
+        fix = "Write promptfoo's keys at its top level: prompts, providers, tests."
+        raise UnreadableFileError(f"{path} {what}", fix)
     not_read: list[str] = []
     env = {name: _render(value, {}) for name, value in _mapping(data.get("env")).items()}
     default_test = data.get("defaultTest")
@@ -85,7 +94,7 @@ def read_config(path: Path) -> ConfigFile:
     return ConfigFile(
         path=path,
         data=data,
-        providers=list(_providers(data, env, path.parent)),
+        providers=_told_apart(list(_providers(data, env, path.parent))),
         default_test=_mapping(default_test),
         tests=tests,
         not_read=not_read,
@@ -96,22 +105,41 @@ def _load(path: Path) -> Any:
     if path.suffix.lower() not in (".json", *_YAML):
         raise UnreadableFileError(
             f"{path} is a program, which doctor does not run",
-            "Give the connection by options or the environment instead.",
-            is_fault=False,
+            "Give the connection by options or LOBU_* variables instead.",
+            is_broken=False,
+            is_mendable=False,
         )
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise UnreadableFileError(f"{path} cannot be read: {reason}", "Check the path.") from None
+        raise UnreadableFileError(
+            f"{path} cannot be read: {reason}",
+            "Check the path and who may read it, and save it as UTF-8.",
+        ) from None
     return _parse_yaml(path, text) if path.suffix.lower() in _YAML else _parse_json(path, text)
 
 
 def _parse_json(path: Path, text: str) -> Any:
     try:
         return json.loads(text)
+    except json.JSONDecodeError as error:
+        what = f"{error.msg} in line {error.lineno}, column {error.colno}"
+        raise UnreadableFileError(f"{path} is not JSON: {what}", _JSON_FIX) from None
     except (ValueError, RecursionError) as error:
-        raise UnreadableFileError(f"{path} is not JSON: {error}", "Correct it.") from None
+        raise UnreadableFileError(
+            f"{path} is not JSON that can be read: {type(error).__name__}", _JSON_FIX
+        ) from None
+
+
+_JSON_FIX: Final = (
+    "Correct it there or just before: JSON wants double quotes, no comments, and no comma before "
+    "a closing bracket."
+)
+_YAML_FIX: Final = (
+    "Correct it there or just before: close quotes and brackets, indent with spaces and not "
+    "tabs, and put text with '{{', ': ' or ' #' in quotes."
+)
 
 
 def _parse_yaml(path: Path, text: str) -> Any:
@@ -119,18 +147,35 @@ def _parse_yaml(path: Path, text: str) -> Any:
         import yaml
     except ImportError:
         raise UnreadableFileError(
-            f"{path} is not checked: reading YAML needs PyYAML",
-            f"{sys.executable} -m pip install pyyaml",
-            is_fault=False,
+            f"{path} could not be read: reading YAML needs PyYAML",
+            f"{shlex.quote(sys.executable)} -m pip install pyyaml  "
+            "(the extra lobu-provider[yaml] brings it too)",
+            is_broken=False,
         ) from None
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        # Not the whole text: it quotes the file, which may hold a token.
-        where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        what = getattr(error, "problem", None) or type(error).__name__
-        raise UnreadableFileError(f"{path} is not YAML: {what}{where}", "Correct it.") from None
+        what = _yaml_fault(error, text)
+        raise UnreadableFileError(f"{path} is not YAML: {what}", _YAML_FIX) from None
+
+
+def _yaml_fault(error: Any, text: str) -> str:
+    """Say what and where; not in PyYAML's own words, which quote the file and so maybe a token."""
+    what = getattr(error, "problem", None) or getattr(error, "reason", None)
+    if what is None:
+        return type(error).__name__
+    mark = getattr(error, "problem_mark", None)
+    position = getattr(error, "position", None)
+    if mark is not None:
+        what = f"{what} in line {mark.line + 1}, column {mark.column + 1}"
+    elif isinstance(position, int):  # a character that no YAML may hold
+        before = text[:position]
+        what = f"{what} in line {before.count(chr(10)) + 1}"
+    begun = getattr(error, "context_mark", None)
+    context = getattr(error, "context", None)
+    if begun is not None and context and mark is not None and begun.line != mark.line:
+        what = f"{what}, {context} that begins in line {begun.line + 1}"
+    return str(what)
 
 
 def _tests(value: Any, folder: Path, not_read: list[str]) -> Iterator[Mapping[str, Any]]:
@@ -177,7 +222,14 @@ def _providers(
                         "env": env,
                     },
                     raw_config=raw,
+                    label=str(_render(options.get("label") or "", env)),
                 )
+
+
+def _told_apart(entries: list[ProviderEntry]) -> list[ProviderEntry]:
+    if len(entries) < 2:
+        return entries
+    return [replace(entry, where=f"{entry.where} ({entry.label or entry.id})") for entry in entries]
 
 
 def _entry(entry: Any) -> tuple[str, Mapping[str, Any]]:

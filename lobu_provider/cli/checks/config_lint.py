@@ -182,10 +182,11 @@ def _token_in_file(entry: ProviderEntry) -> Iterator[Finding]:
     yield Finding(
         "token in file",
         "warn" if templated else "fail",
-        f"{entry.where}: promptfoo stores the config block in its database, cache and debug log, "
+        "promptfoo stores the config block in its database, cache and debug log, "
         + ("with the token filled in" if templated else "and the file holds a token in clear"),
         "Remove 'token': LOBU_TOKEN is read from the environment. "
         "For another variable:  tokenEnv: NAME",
+        where=entry.where,
     )
 
 
@@ -195,9 +196,10 @@ def _provider_key(entry: ProviderEntry) -> Iterator[Finding]:
         yield Finding(
             "provider key",
             "fail",
-            f"{entry.where}: 'provider' is {str(value)!r}; every gateway we know answers 400 to "
-            "anything but 'claude', which selects nothing",
+            f"'provider' is {str(value)!r}; every gateway we know answers 400 to anything but "
+            "'claude', which selects nothing",
             "Remove 'provider'; the model is set at the agent.",
+            where=entry.where,
         )
 
 

@@ -16,8 +16,8 @@ from lobu_provider.cli.checks.config_file import (
     read_config,
 )
 from lobu_provider.cli.checks.config_lint import lint
-from lobu_provider.cli.checks.finding import Finding, TimeBudget
-from lobu_provider.cli.checks.gateway import Target, check_gateway, resolve
+from lobu_provider.cli.checks.finding import Finding, TimeBudget, joined
+from lobu_provider.cli.checks.gateway import Target, check_gateway, resolve, token_fix
 from lobu_provider.cli.checks.interpreter import check_interpreter
 from lobu_provider.cli.checks.promptfoo_tool import check_promptfoo, check_workers
 from lobu_provider.cli.checks.provider_script import check_scripts
@@ -49,41 +49,52 @@ class _Examination:
         self._targets: list[Target] = []
 
     def redacted(self, finding: Finding) -> Finding:
+        """Return the finding as it is told: with its place in the text, and without a secret."""
         redactor = Redactor(self._secrets)
         fix = redactor.text(finding.fix) if finding.fix is not None else None
-        return replace(finding, detail=redactor.text(finding.detail), fix=fix)
+        detail = f"{finding.where}: {finding.detail}" if finding.where else finding.detail
+        return replace(finding, detail=redactor.text(detail), fix=fix, where="")
 
     def run(self, config_path: Path | None) -> Iterator[Finding]:
         path = config_path or find_config(Path())
         config: ConfigFile | None = None
-        hidden = False
+        unread = ""
         if path is not None:
             try:
                 config = read_config(path)
             except UnreadableFileError as error:
-                hidden = not error.is_fault
-                yield Finding("file", "warn" if hidden else "fail", str(error), error.fix)
+                status: Final = "fail" if error.is_mendable else "warn"
+                yield Finding("file", status, str(error), error.fix)
+                if error.is_broken:
+                    return  # what else is said would be guessed
+                unread = f"not checked, because {path} could not be read (see 'file')"
         entries = config.providers if config is not None else []
         if entries:
-            for entry in entries:
-                yield from self._check_entry(entry)
-        elif not hidden or self._names_an_agent():
+            yield from joined(f for entry in entries for f in self._check_entry(entry))
+        elif not unread or self._names_an_agent():
             if config is not None:
                 yield _no_provider(config, is_fault=config_path is not None)
-            yield from self._check_config("options and environment", {"config": self._given})
+            source = "from the options and LOBU_* variables"
+            where = source if self._given else "from LOBU_* variables"
+            yield from self._check_config(where, {"config": self._given})
+        else:
+            yield Finding("config", "warn", unread)
         yield from check_interpreter(entries, self._budget)
         folders = [path.absolute().parent] if path is not None else []
         yield from check_promptfoo([*folders, Path.cwd()], self._budget)
         if config is not None:
-            yield from check_workers(config, entries)
-            yield from check_scripts(config, entries)
-            yield from lint(config)
+            yield from joined(check_workers(config, entries))
+            yield from joined(check_scripts(config, entries))
+            yield from joined(lint(config))
+        elif unread:
+            for check in ("workers", "hook", "tests"):
+                yield Finding(check, "warn", unread)
         # Last: only these can take long.
         targets = self._distinct_targets()
-        for target in targets:
-            yield from check_gateway(target, self._budget)
+        yield from joined(f for t in targets for f in check_gateway(t, self._budget))
         if not targets:
-            yield Finding("gateway", "warn", "not checked: no usable config")
+            for check in ("gateway", "token", "agent") if unread else ("gateway",):
+                yield Finding(check, "warn", unread or "not checked: no usable config")
 
     def _names_an_agent(self) -> bool:
         return bool(self._given.get("agent") or os.environ.get("LOBU_AGENT"))
@@ -97,19 +108,24 @@ class _Examination:
         self._secrets += _header_values(options["config"].get("headers"))
         try:
             settings = load_settings(options)
-            self._secrets += settings.headers.values()
+        except LobuError as error:
+            fix = _AGENT_FIX if "LOBU_AGENT" in error.failure.message else _KEY_FIX
+            yield Finding("config", "fail", error.failure.message, fix, where=where)
+            return
+        self._secrets += settings.headers.values()
+        try:
             target = resolve(where, settings, self._budget)
         except LobuError as error:
-            yield Finding(
-                "config", "fail", f"{where}: {error.failure.message}", _fix(error.failure.message)
-            )
+            fix = token_fix(settings)
+            yield Finding("config", "fail", error.failure.message, fix, where=where)
             return
         self._secrets.append(target.token)
         self._targets.append(target)
-        yield Finding("config", "ok", f"{where}: agent {settings.agent_id!r} at {settings.gateway}")
+        detail = f"agent {settings.agent_id!r} at {settings.gateway}"
+        yield Finding("config", "ok", detail, where=where)
         for warning in settings.warnings:
             if not warning.startswith("config.token:"):  # told in the file's own checks
-                yield Finding("config", "warn", f"{where}: {warning}")
+                yield Finding("config", "warn", warning, where=where)
 
     def _distinct_targets(self) -> list[Target]:
         """Two entries that differ in nothing that the gateway sees are asked about once."""
@@ -118,19 +134,15 @@ class _Examination:
             s = target.settings
             headers = tuple(sorted(s.headers.items()))
             config = (s.config.provider, s.config.model)
-            seen.setdefault((s.gateway, s.agent_id, s.org, headers, config, target.token), target)
+            key = (s.gateway, s.agent_id, s.org, headers, config, target.token)
+            same = seen.get(key)
+            where = f"{same.where}, {target.where}" if same is not None else target.where
+            seen[key] = replace(same or target, where=where)
         return list(seen.values())
 
 
-_FIXES: Final = (
-    ("LOBU_AGENT", "export LOBU_AGENT=ID  (or agent: ID in the config, or --agent ID)"),
-    ("No token", "export LOBU_TOKEN=$(lobu token --raw)"),
-)
-
-
-def _fix(message: str) -> str:
-    known = (fix for words, fix in _FIXES if words in message)
-    return next(known, "Correct the key; what each means stands in: lobu-provider path schema")
+_AGENT_FIX: Final = "export LOBU_AGENT=ID  (or agent: ID in the config, or --agent ID)"
+_KEY_FIX: Final = "Correct it; see the table of config keys in the README."
 
 
 def _no_provider(config: ConfigFile, *, is_fault: bool) -> Finding:

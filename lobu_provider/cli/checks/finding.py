@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Status = Literal["ok", "warn", "fail"]
@@ -17,10 +18,23 @@ class Finding:
     """A fixed name, e.g. ``gateway``."""
     status: Status
     detail: str
+    """What was found, without ``where``."""
     fix: str | None = None
     """What to do; with status ``ok`` a tip."""
     is_gateway: bool = False
     """Whether a failure lies with the gateway (unreachable, refused) and not on this side."""
+    where: str = ""
+    """What it was found in, e.g. ``providers[0]``; blank where there is only one such thing."""
+
+
+def joined(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings in order, those that differ only in ``where`` as one."""
+    places: dict[Finding, list[str]] = {}
+    for finding in findings:
+        same = places.setdefault(replace(finding, where=""), [])
+        if finding.where not in same:
+            same.append(finding.where)
+    return [replace(finding, where=", ".join(found)) for finding, found in places.items()]
 
 
 class TimeBudget:

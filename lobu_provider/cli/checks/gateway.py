@@ -6,6 +6,7 @@ No message is sent, so no worker starts and no model is asked.
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import threading
 import urllib.request
@@ -52,6 +53,29 @@ def resolve(where: str, settings: Settings, budget: TimeBudget) -> Target:
     return Target(where, settings, token)
 
 
+def token_fix(settings: Settings) -> str:
+    """Return what to do about a token that is missing, wrong or refused."""
+    config = settings.config
+    given = {
+        "token": config.token,
+        "tokenEnv": config.token_env,
+        "tokenFile": config.token_file,
+        "tokenCommand": config.token_command,
+    }
+    named = [key for key, value in given.items() if value is not None]
+    if len(named) > 1:
+        return f"Remove all but one of: {', '.join(named)}"
+    if config.token_env is not None and _NAME.fullmatch(config.token_env):
+        return _EXPORT.format(name=config.token_env)
+    fix = _EXPORT.format(name="LOBU_TOKEN")
+    return f"{fix}  (and remove '{named[0]}', which is taken first)" if named else fix
+
+
+_EXPORT: Final = 'export {name}="$(lobu token --raw)"'
+_NAME: Final = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
+"""How variables are usually named; anything else may be a token that got there by mistake."""
+
+
 def check_gateway(target: Target, budget: TimeBudget) -> Sequence[Finding]:
     """Return the findings ``gateway``, ``token`` and ``agent``; those not reached are warnings."""
     found: list[Finding] = []
@@ -61,7 +85,8 @@ def check_gateway(target: Target, budget: TimeBudget) -> Sequence[Finding]:
     else:
         asyncio.run(_check(target, found, budget.at_most(20)))
     missing = [c for c in ("gateway", "token", "agent") if c not in {f.check for f in found}]
-    return [*found, *(Finding(c, "warn", f"{target.where}: not checked") for c in missing)]
+    found += [Finding(check, "warn", "not checked", where=target.where) for check in missing]
+    return found
 
 
 async def _check(target: Target, found: list[Finding], limit_s: float) -> None:
@@ -79,23 +104,23 @@ async def _check(target: Target, found: list[Finding], limit_s: float) -> None:
 async def _is_reachable(client: GatewayClient, target: Target, found: list[Finding]) -> bool:
     where = target.settings.gateway
     if target.settings.is_scripted:
-        found.append(Finding("gateway", "ok", f"{target.where}: {where} is the embedded gateway"))
+        found.append(_ok("gateway", target, f"{where} is the embedded gateway"))
         return True
     try:
         await client.health()
     except LobuError as error:
         if error.failure.code == "auth":  # then something answers that wants a token
-            found.append(Finding("gateway", "ok", f"{target.where}: {where} answers"))
+            found.append(_ok("gateway", target, f"{where} answers"))
             return True
         if error.failure.code == "not_found":  # a proxy may let only the Agent API through
-            said = f"{target.where}: {where} answers, but not to GET /health"
-            found.append(Finding("gateway", "warn", said))
+            said = f"{where} answers, but not to GET /health"
+            found.append(Finding("gateway", "warn", said, where=target.where))
             return True
         finding = _failed("gateway", target, error.failure)
         silent = error.failure.code in ("gateway", "timeout")
         found.append(await _with_old_port(target, finding) if silent else finding)
         return False
-    found.append(Finding("gateway", "ok", f"{target.where}: {where} answers"))
+    found.append(_ok("gateway", target, f"{where} answers"))
     return True
 
 
@@ -136,7 +161,7 @@ async def _try_session(client: GatewayClient, target: Target, found: list[Findin
         found.append(_failed("token" if refused else "agent", target, error.failure))
         return
     found.append(_token_ok(target))
-    made = f"{target.where}: a session of {settings.agent_id!r} was made"
+    made = f"a session of {settings.agent_id!r} was made"
     try:
         with anyio.CancelScope(shield=True):  # the client bounds it
             await client.delete_session(session)
@@ -147,31 +172,36 @@ async def _try_session(client: GatewayClient, target: Target, found: list[Findin
                 "warn",
                 f"{made}, but not deleted: {error.failure.message}",
                 "The gateway drops it after 24 hours.",
+                where=target.where,
             )
         )
         return
-    found.append(Finding("agent", "ok", f"{made} and deleted"))
+    found.append(_ok("agent", target, f"{made} and deleted"))
 
 
 def _token_ok(target: Target) -> Finding:
-    what = "accepted" if target.token is not None else "none needed"
-    return Finding("token", "ok", f"{target.where}: {what}")
+    return _ok("token", target, "accepted" if target.token is not None else "none needed")
+
+
+def _ok(check: str, target: Target, detail: str) -> Finding:
+    return Finding(check, "ok", detail, where=target.where)
 
 
 def _failed(check: str, target: Target, failure: Failure) -> Finding:
     # The failure's own message ends with what to do about it.
     finding = _fault(check, target, f"[{failure.code}] {failure.message}")
     fix = _FIXES.get(failure.code, finding.fix)
+    if failure.code == "auth":
+        fix = token_fix(target.settings)
     return replace(finding, fix=fix, is_gateway=failure.code != "config")
 
 
 def _fault(check: str, target: Target, detail: str) -> Finding:
     fix = "Start the gateway, or correct 'gateway' / LOBU_GATEWAY."
-    return Finding(check, "fail", f"{target.where}: {detail}", fix, is_gateway=True)
+    return Finding(check, "fail", detail, fix, is_gateway=True, where=target.where)
 
 
 _FIXES: Final = {
-    "auth": "export LOBU_TOKEN=$(lobu token --raw)",
     "not_found": "Check the agent (LOBU_AGENT), the organisation (LOBU_ORG) and the gateway's "
     "address (LOBU_GATEWAY).",
     "config": "Correct the provider's config.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -37,7 +38,7 @@ def check_interpreter(entries: Sequence[ProviderEntry], budget: TimeBudget) -> I
     )
     named, source = _named_interpreter(entries)
     found = _find(named) if named else shutil.which("python") or shutil.which("python3")
-    here = f"export PROMPTFOO_PYTHON={sys.executable}"
+    here = f"export PROMPTFOO_PYTHON={shlex.quote(sys.executable)}"
     # A wrong interpreter is a fault where one was named, or where a config needs one.
     status: Final = "fail" if named or any(e.kind == "python" for e in entries) else "warn"
     if found is None:

@@ -23,7 +23,11 @@ NODES: Final = "^20.20.0 || >=22.22.0"
 MANY_WORKERS: Final = 15
 """A gateway with default settings has workers for so many conversations."""
 
-_INSTALL: Final = "npm install --save-dev promptfoo@latest"
+_NEW_NODES: Final = ">=22.22.0"
+"""What the newest promptfoo runs on."""
+
+_FOR_OLD_NODES: Final = "0.121.20"
+"""The newest promptfoo that we test with and that runs on Node 20."""
 
 
 def check_promptfoo(folders: Sequence[Path], budget: TimeBudget) -> Iterator[Finding]:
@@ -35,16 +39,22 @@ def check_promptfoo(folders: Sequence[Path], budget: TimeBudget) -> Iterator[Fin
     """
     program = _find(folders)
     manifest = _manifest(program) if program is not None else {}
+    node = shutil.which("node")
+    node_version = _version(run([node, "--version"], budget.at_most(5)) or "") if node else None
+    fix = fitting_promptfoo(node_version)
     if program is None:
-        yield Finding(
-            "promptfoo",
-            "warn",
-            "not in node_modules/.bin and not on PATH",
-            f"{_INSTALL}  (npx promptfoo works too, and takes whatever is newest)",
-        )
+        yield Finding("promptfoo", "warn", "not in node_modules/.bin and not on PATH", fix)
     else:
-        yield _promptfoo(program, manifest, budget)
-    yield _node(manifest, installed=program is not None, budget=budget)
+        yield _promptfoo(program, manifest, budget, fix)
+    yield _node(node, node_version, manifest, installed=program is not None)
+
+
+def fitting_promptfoo(node: tuple[int, ...] | None) -> str:
+    """Return what to run to have a promptfoo that this version of Node runs."""
+    if node is None or not in_range(node, NODES):
+        return f"Install Node {_NEW_NODES} from https://nodejs.org, then: npx promptfoo@latest"
+    version = "latest" if in_range(node, _NEW_NODES) else _FOR_OLD_NODES
+    return f"npx promptfoo@{version}  (to keep it: npm install --save-dev promptfoo@{version})"
 
 
 def _find(folders: Sequence[Path]) -> Path | None:
@@ -70,13 +80,13 @@ def _manifest(program: Path) -> Mapping[str, Any]:
     return {}
 
 
-def _promptfoo(program: Path, manifest: Mapping[str, Any], budget: TimeBudget) -> Finding:
+def _promptfoo(program: Path, manifest: Mapping[str, Any], budget: TimeBudget, fix: str) -> Finding:
     text = str(manifest.get("version") or "")
     if not text:
         text = run([str(program), "--version"], budget.at_most(8)) or ""
     version = _version(text)
     if version is None:
-        return Finding("promptfoo", "warn", f"{program} does not tell its version", _INSTALL)
+        return Finding("promptfoo", "warn", f"{program} does not tell its version", fix)
     told = ".".join(map(str, version))
     if version < OLDEST:
         oldest = ".".join(map(str, OLDEST))
@@ -84,23 +94,29 @@ def _promptfoo(program: Path, manifest: Mapping[str, Any], budget: TimeBudget) -
             "promptfoo",
             "fail",
             f"{program} is {told}; before {oldest} a second run returns cached, stale answers",
-            _INSTALL,
+            fix,
         )
     return Finding("promptfoo", "ok", f"{program} is {told}")
 
 
-def _node(manifest: Mapping[str, Any], *, installed: bool, budget: TimeBudget) -> Finding:
+def _node(
+    program: str | None,
+    version: tuple[int, ...] | None,
+    manifest: Mapping[str, Any],
+    *,
+    installed: bool,
+) -> Finding:
     wanted = str((manifest.get("engines") or {}).get("node") or NODES)
-    program = shutil.which("node")
     fix = f"Install Node {wanted} from https://nodejs.org"
     if program is None:
         return Finding("node", "fail" if installed else "warn", "no node on PATH", fix)
-    version = _version(run([program, "--version"], budget.at_most(5)) or "")
     if version is None:
         return Finding("node", "warn", f"{program} does not tell its version", fix)
     told = ".".join(map(str, version))
     if not in_range(version, wanted):
         status: Final = "fail" if installed else "warn"
+        if in_range(version, NODES):  # then an older promptfoo runs on it
+            fix = f"{fitting_promptfoo(version)}, or: {fix}"
         return Finding("node", status, f"{program} is {told}; promptfoo needs {wanted}", fix)
     return Finding("node", "ok", f"{program} is {told}")
 
@@ -135,18 +151,21 @@ def check_workers(config: ConfigFile, entries: Sequence[ProviderEntry]) -> Itera
             yield Finding(
                 "workers",
                 "warn",
-                f"{entry.where}: {count} calls at a time ({source}); a gateway with default "
-                f"settings has workers for {MANY_WORKERS} conversations",
+                f"{count} calls at a time ({source}); a gateway with default settings has "
+                f"workers for {MANY_WORKERS} conversations",
                 "Lower it, e.g. promptfoo eval -j 4",
+                where=entry.where,
             )
         elif count > 1:
-            yield Finding("workers", "ok", f"{entry.where}: {count} calls at a time ({source})")
+            said = f"{count} calls at a time ({source})"
+            yield Finding("workers", "ok", said, where=entry.where)
         else:
             yield Finding(
                 "workers",
                 "ok",
-                f"{entry.where}: one call at a time ({source})",
+                f"one call at a time ({source})",
                 "To be faster: promptfoo eval -j 4",
+                where=entry.where,
             )
 
 

@@ -24,10 +24,10 @@ def check_scripts(config: ConfigFile, entries: Sequence[ProviderEntry]) -> Itera
         name = script_name(entry.id)
         path = config.path.parent / name
         if "{{" in name:
-            what = f"{entry.where}: {name} names a variable that is not set"
+            what = f"{name} names a variable that is not set"
         elif not path.is_file():
-            what = f"{entry.where}: there is no file {os.path.normpath(path)}"
+            what = f"there is no file {os.path.normpath(path)}"
         else:
-            yield Finding(_CHECK, "ok", f"{entry.where}: {os.path.normpath(path)}")
+            yield Finding(_CHECK, "ok", os.path.normpath(path), where=entry.where)
             continue
-        yield Finding(_CHECK, "fail", what, _FIX)
+        yield Finding(_CHECK, "fail", what, _FIX, where=entry.where)

@@ -1,0 +1,196 @@
+/** What stands under `config:` of a Lobu provider in promptfooconfig.yaml. */
+export interface LobuProviderConfig {
+  /** Id of the agent at the gateway. Falls back to `LOBU_AGENT`. Required. */
+  agent?: string | null;
+  /**
+   * Address of the gateway, or `script:demo` / `script:FILE.json` for the embedded one. Falls back
+   * to `LOBU_GATEWAY`.
+   * @default 'http://localhost:8787'
+   */
+  gateway?: string | null;
+  /**
+   * Bearer token. Works, but promptfoo stores it in its database: prefer the environment variable
+   * `LOBU_TOKEN`, or one of `tokenEnv`, `tokenFile` and `tokenCommand`.
+   */
+  token?: string | null;
+  /** Name of the environment variable that holds the token. */
+  tokenEnv?: string | null;
+  /** File that holds the token; relative to the config file's folder. */
+  tokenFile?: string | null;
+  /**
+   * Command that prints the token. Run without a shell, at most 10 s, once in five minutes.
+   * @example 'lobu token --raw'
+   */
+  tokenCommand?: string | string[] | null;
+  /**
+   * Organisation slug, sent as `x-lobu-org` for a token that belongs to several. Falls back to
+   * `LOBU_ORG`.
+   */
+  org?: string | null;
+  /**
+   * Extra request headers, e.g. for an auth proxy in front of the gateway. A value is a string or
+   * `{env: NAME}`. Values are treated as secrets.
+   */
+  headers?: Record<string, string | { env: string }> | null;
+  /** Sent as given. Known gateways accept only `'claude'`; it does not select a model provider. */
+  provider?: string | null;
+  /** Model for the session, as `PROVIDER/MODEL`. Older gateways ignore it. */
+  model?: string | null;
+  /**
+   * Time limit of one call in milliseconds, over session, all turns and clean-up.
+   * @default 120000
+   */
+  timeoutMs?: number | null;
+  /**
+   * Use this thread instead of a fresh one per call. The agent remembers what was said in it before,
+   * and the session is not deleted.
+   */
+  thread?: string | null;
+  /**
+   * Leave the session at the gateway when the call ends.
+   * @default false
+   */
+  keepSession?: boolean | null;
+  /**
+   * Sent to the gateway as Lobu's own provider does. It protects nothing: tools run for real and
+   * memory is saved.
+   * @default true
+   */
+  dryRun?: boolean | null;
+  /**
+   * Fill `{{name}}` in transcript turns from the test's vars; promptfoo does not render inside lists.
+   * @default false
+   */
+  renderTurns?: boolean | null;
+  /**
+   * What a plain-string `vars.transcript` means: `'error'` (promptfoo split a list), or `'prompt'`
+   * (ignore it and send the prompt).
+   * @default 'error'
+   */
+  stringTranscript?: 'error' | 'prompt' | null;
+  /**
+   * More tool names whose `result_summary.snippets` count as retrieved context, beside
+   * `search_memory` and `lobu_search_memory`.
+   * @default []
+   */
+  retrievalTools?: string[] | null;
+  /**
+   * The Python that has lobu-provider: a path relative to the current folder, or a name on PATH.
+   * Without it: `LOBU_PYTHON`, `PROMPTFOO_PYTHON`, an active virtual environment, a `.venv` beside
+   * the config, a `.venv` in the current folder, then `python3`.
+   */
+  pythonExecutable?: string | null;
+  /** The config file's folder; promptfoo sets it. */
+  basePath?: string;
+  /** promptfoo's own keys (`maxRetries`, ...) may stand beside ours. */
+  [promptfooKey: string]: unknown;
+}
+
+/** What promptfoo gives a provider's constructor. */
+export interface LobuProviderOptions {
+  /**
+   * The provider's id.
+   * @default 'lobu:AGENT'
+   */
+  id?: string;
+  config?: LobuProviderConfig;
+  /** The config file's `env:` block; read before the process environment. */
+  env?: Record<string, unknown>;
+}
+
+/** Why a call failed. */
+export interface LobuFailure {
+  /** E.g. `'config'`, `'auth'`, `'timeout'`, `'stream_lost'`; the Python README lists all. */
+  code: string;
+  /** Where to look: what you wrote, the infrastructure, or the agent. */
+  class: 'config' | 'infrastructure' | 'agent';
+  /** Where the call was. */
+  phase: 'config' | 'create' | 'connect' | 'send' | 'turn' | 'delete';
+  /** Whether running the same case again may succeed. */
+  retryable: boolean;
+  /** The turn it happened in, from 1; absent before the first. */
+  turn?: number;
+}
+
+export interface LobuToolCall {
+  name: string;
+  /** The turn it belongs to, from 1. */
+  turn: number;
+  toolCallId?: string;
+  input?: unknown;
+  isError?: boolean;
+  result_summary?: unknown;
+  [more: string]: unknown;
+}
+
+/** What assertions see as `context.providerResponse.metadata`. */
+export interface LobuMetadata {
+  agent?: string;
+  thread?: string;
+  sessionId?: string;
+  gatewaySessionId?: string;
+  traceId?: string;
+  /** Every tool call of every turn, in order. */
+  toolCalls: LobuToolCall[];
+  /** Texts found by retrieval tools, joined by blank lines; absent when nothing was found. */
+  retrievedContext?: string;
+  retrievedSnippets: string[];
+  turns: Array<Record<string, unknown>>;
+  /** Cards and notices, none of which is ever answered. */
+  interactions: Array<Record<string, unknown>>;
+  /** The conversation as JSON text. */
+  messages: string;
+  warnings: string[];
+  run?: { ci: boolean; commit?: string; repeatIndex?: number };
+  /** Only on failure. */
+  error?: LobuFailure;
+  /** Only on failure: keeps promptfoo from replaying the conversation. */
+  rateLimitKind?: 'quota';
+}
+
+export interface LobuProviderResponse {
+  /** The last answer; what had arrived of it on failure. */
+  output: string;
+  /** Only on failure: `'[code] what happened and what to do'`. */
+  error?: string;
+  sessionId?: string;
+  /** From creating the session to the end of the last turn. */
+  latencyMs?: number;
+  metadata: LobuMetadata;
+}
+
+/**
+ * A promptfoo provider for one Lobu agent: `id: 'package:@lobu/promptfoo-provider:LobuProvider'`.
+ *
+ * @example
+ * const provider = new LobuProvider({ config: { agent: 'support-agent', gateway: 'script:demo' } });
+ * const { output, metadata } = await provider.callApi('How do refunds work?');
+ */
+export class LobuProvider {
+  constructor(options?: LobuProviderOptions);
+
+  /** Set by promptfoo after it has made the provider. */
+  label?: string;
+
+  id(): string;
+
+  /**
+   * Hold the conversation that a test asks for. Calls run concurrently.
+   *
+   * @param prompt the rendered prompt; ignored when `vars.transcript` holds turns
+   * @param context promptfoo's context: `vars`, `test`, ...
+   * @param callOptions `abortSignal` stops the call: its session is deleted and what arrived returned
+   * @returns the response, with `error` on failure; it never rejects
+   */
+  callApi(
+    prompt: string,
+    context?: Record<string, unknown>,
+    callOptions?: { abortSignal?: AbortSignal },
+  ): Promise<LobuProviderResponse>;
+
+  /** End the Python process if no other provider uses it; a later call starts a new one. */
+  cleanup(): Promise<void>;
+
+  /** Id, label and config, without token, headers, token command and environment. */
+  toJSON(): { id: string; label?: string; config: Record<string, unknown> };
+}

@@ -1,0 +1,96 @@
+/**
+ * LobuProvider: what promptfoo loads as `package:@lobu/promptfoo-provider:LobuProvider`.
+ *
+ * Named exports only: promptfoo takes a default export for the whole module. The work is done by
+ * the Python package lobu-provider; see bridge_process.js for how it is reached.
+ */
+
+import { bridgeFor } from './bridge.js';
+import { callContext } from './call_context.js';
+import { failed, Failure } from './failures.js';
+import { findPython } from './find_python.js';
+
+/** Config keys that hold no secret, for people who print a provider. */
+const SHOWN_KEYS = [
+  'agent', 'org', 'provider', 'model', 'timeoutMs', 'thread', 'keepSession', 'dryRun', 'renderTurns',
+  'stringTranscript', 'retrievalTools', 'tokenEnv', 'tokenFile', 'pythonExecutable', 'basePath',
+];
+
+export class LobuProvider {
+  /** @type {string | undefined} promptfoo sets it after it has made the provider. */
+  label;
+
+  #options;
+  #bridge;
+
+  /** @param {import('./index.js').LobuProviderOptions} [options] */
+  constructor(options) {
+    const { id, config, env } = options ?? {};
+    this.#options = { id, config: config ?? {}, env: env ?? {} };
+  }
+
+  id() {
+    const { id, config } = this.#options;
+    if (typeof id === 'string' && id) return id;
+    return typeof config.agent === 'string' && config.agent ? `lobu:${config.agent}` : 'lobu';
+  }
+
+  /**
+   * @param {string} prompt
+   * @param {Record<string, unknown>} [context]
+   * @param {{ abortSignal?: AbortSignal }} [callOptions]
+   * @returns {Promise<import('./index.js').LobuProviderResponse>} never rejects
+   */
+  async callApi(prompt, context, callOptions) {
+    try {
+      const call = {
+        options: this.#options,
+        prompt: typeof prompt === 'string' ? prompt : JSON.stringify(prompt) ?? '',
+        context: callContext(context),
+      };
+      const response = await this.#openBridge().call(call, callOptions?.abortSignal);
+      // Room for spans: here a spans.js would hand the response's turns and tool calls to the
+      // tracer at globalThis[Symbol.for('opentelemetry.js.api.1')], under context.traceparent.
+      return response;
+    } catch (error) {
+      return failed(error, this.#secrets());
+    }
+  }
+
+  /** End the Python process if no other provider uses it. */
+  async cleanup() {
+    const bridge = this.#bridge;
+    this.#bridge = undefined;
+    await bridge?.leave(this);
+  }
+
+  toJSON() {
+    const { config } = this.#options;
+    const shown = Object.fromEntries(
+      SHOWN_KEYS.filter((key) => config[key] !== undefined).map((key) => [key, config[key]]),
+    );
+    const gateway = typeof config.gateway === 'string' ? { gateway: bareUrl(config.gateway) } : {};
+    return { id: this.id(), label: this.label, config: { ...shown, ...gateway } };
+  }
+
+  #openBridge() {
+    if (this.#bridge === undefined) {
+      const python = findPython(this.#options);
+      if (python.command === undefined) throw new Failure('config', python.problem);
+      this.#bridge = bridgeFor(python);
+      this.#bridge.join(this);
+    }
+    return this.#bridge;
+  }
+
+  #secrets() {
+    const { config, env } = this.#options;
+    const headers = config.headers !== null && typeof config.headers === 'object' ? config.headers : {};
+    return [config.token, env.LOBU_TOKEN, process.env.LOBU_TOKEN, ...Object.values(headers)];
+  }
+}
+
+/** Without what may be a secret in an address: user, password and query. */
+function bareUrl(text) {
+  return text.replace(/\/\/[^/@]*@/, '//').replace(/[?#].*$/s, '');
+}
