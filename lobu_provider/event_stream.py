@@ -8,6 +8,7 @@ one.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from types import TracebackType
 from typing import Final
 
@@ -36,7 +37,10 @@ class EventStream:
     def __init__(self, client: GatewayClient, session: Session) -> None:
         self._client = client
         self._session = session
-        self._send, self._receive = anyio.create_memory_object_stream[Event](BUFFER_EVENTS)
+        self._events: deque[Event] = deque()
+        self._news = asyncio.Event()
+        """Set when an event has come, or none will any more."""
+        self._room = asyncio.Event()
         self._alive = anyio.Event()
         self._task: asyncio.Task[None] | None = None
         self._end: Exception | None = None
@@ -57,7 +61,6 @@ class EventStream:
         self._task.cancel()
         with anyio.CancelScope(shield=True):  # closing a socket; its own bound is in the client
             await asyncio.wait([self._task])
-        self._receive.close()
 
     async def wait_until_open(self) -> None:
         """Wait for the first byte, at most 5 s.
@@ -80,19 +83,20 @@ class EventStream:
         Raises:
             LobuError: ``stream_lost`` when the stream has ended, or why it could not be opened.
         """
-        try:
-            return await self._receive.receive()
-        except anyio.EndOfStream:
-            raise self._end or error_for(_ended("ended")) from None
+        while not self._events:
+            if self._end is not None:
+                raise self._end
+            self._news.clear()
+            await self._news.wait()
+        self._room.set()
+        return self._events.popleft()
 
     def take_waiting(self) -> list[Event]:
         """Return what has arrived and was not read: it precedes the message to be sent next."""
-        waiting = []
-        while True:
-            try:
-                waiting.append(self._receive.receive_nowait())
-            except (anyio.WouldBlock, anyio.EndOfStream):
-                return waiting
+        waiting = list(self._events)
+        self._events.clear()
+        self._room.set()
+        return waiting
 
     @property
     def is_open(self) -> bool:
@@ -105,7 +109,7 @@ class EventStream:
         except Exception as exc:  # noqa: BLE001 - handed to whoever waits for the next event
             self._finish(exc)
         finally:
-            self._send.close()
+            self._finish(error_for(_ended("ended")))
             self._alive.set()
 
     async def _read_events(self) -> None:
@@ -116,17 +120,23 @@ class EventStream:
                 if isinstance(event, Connected) and self.connected_ms is None:
                     self.connected_ms = event.timestamp_ms
                 if self._end is None:
-                    await self._send.send(event)
+                    await self._keep(event)
                 if isinstance(event, Closed):
                     # The end also where a proxy keeps the connection open after it.
                     reason = str(event.data.get("reason", "no reason"))[:200]
                     self._finish(error_for(_ended(f"was closed by the gateway ({reason})")))
-        self._finish(error_for(_ended("ended")))
+
+    async def _keep(self, event: Event) -> None:
+        while len(self._events) >= BUFFER_EVENTS:
+            self._room.clear()
+            await self._room.wait()
+        self._events.append(event)
+        self._news.set()
 
     def _finish(self, reason: Exception) -> None:
         """No more events; the first reason counts. What waits to be read can still be read."""
         self._end = self._end or reason
-        self._send.close()
+        self._news.set()
 
 
 def _ended(how: str) -> Failure:

@@ -21,6 +21,8 @@ _LONE_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 def safe_text(text: str) -> str:
     """Return ``text`` with each lone surrogate written out as ``\\udXXX``."""
+    if text.isascii():  # most are, and the answer costs nothing
+        return text
     return _LONE_SURROGATE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
@@ -41,7 +43,7 @@ def json_safe(value: Any, *, depth: int = MAX_DEPTH) -> Any:
         return _safe_float(value)
     if depth == 0:
         return "(nested too deep)"
-    if isinstance(value, Mapping):
+    if isinstance(value, (dict, Mapping)):  # dict first: asking an abstract class takes longer
         return {_as_text(key): json_safe(item, depth=depth - 1) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [json_safe(item, depth=depth - 1) for item in value]
@@ -78,10 +80,14 @@ def parse_json(text: str) -> Any:
         ValueError: the text is not JSON, or nested beyond what Python can read.
     """
     try:
-        return json.loads(text, parse_int=_parse_int)
+        return _DECODER.decode(text)
     except RecursionError as exc:
         raise ValueError("nested too deep") from exc
 
 
 def _parse_int(digits: str) -> int | str:
     return int(digits) if len(digits) <= 1000 else digits  # int() refuses more than 4,300 digits
+
+
+_DECODER: Final = json.JSONDecoder(parse_int=_parse_int)
+"""One for all: ``json.loads`` would make a new one for each text."""

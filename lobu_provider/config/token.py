@@ -64,6 +64,11 @@ def find_token(settings: Settings, *, limit_s: float = COMMAND_TIMEOUT_S) -> str
     return _from_lobu_token(settings)
 
 
+def may_block(settings: Settings) -> bool:
+    """Return whether :func:`find_token` reads a file or starts a command."""
+    return settings.config.token_file is not None or settings.config.token_command is not None
+
+
 def check_token(raw: str, source: str) -> str:
     """Return the token without surrounding white space.
 

@@ -12,14 +12,14 @@ import httpx
 
 from lobu_provider.abort import Abort
 from lobu_provider.config.settings import Settings, load_settings
-from lobu_provider.config.token import find_token, forget_command_tokens
+from lobu_provider.config.token import find_token, forget_command_tokens, may_block
 from lobu_provider.connect import open_client
 from lobu_provider.conversation import LATE_S, open_conversation
 from lobu_provider.errors import Failure, LobuError, error_for, failure
 from lobu_provider.gateway_http import RequestLimits
 from lobu_provider.promptfoo.call_plan import CallPlan, plan_call
 from lobu_provider.promptfoo.response import CallRecord, build_response
-from lobu_provider.promptfoo.run_info import run_info
+from lobu_provider.promptfoo.run_info import is_known_at_once, run_info
 
 _DELETE_SHARE: Final = 0.1
 """Part of the time limit that the deletion may take at most; 3 s of the default 120."""
@@ -131,8 +131,10 @@ class LobuProvider:
         In threads that are left alone when the time is up or the call is aborted.
         """
         run_sync = partial(anyio.to_thread.run_sync, abandon_on_cancel=True)
-        record.run = await run_sync(run_info, context)
-        token = await run_sync(find_token, settings)
+        at_once = is_known_at_once()
+        record.run = run_info(context) if at_once else await run_sync(run_info, context)
+        blocks = may_block(settings)
+        token = await run_sync(find_token, settings) if blocks else find_token(settings)
         record.secrets.append(token)
         return token
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,8 +39,27 @@ def _commit_here() -> str | None:
         return None
 
 
-@lru_cache(maxsize=8)
+def is_known_at_once() -> bool:
+    """Return whether :func:`run_info` answers without starting git."""
+    if any(os.environ.get(name) for name in _COMMIT_VARIABLES):
+        return True
+    try:
+        return Path.cwd() in _asked
+    except FileNotFoundError:
+        return True
+
+
+_asked: set[Path] = set()
+
+
+@cache
 def _git_commit(folder: Path) -> str | None:
+    commit = _ask_git(folder)
+    _asked.add(folder)
+    return commit
+
+
+def _ask_git(folder: Path) -> str | None:
     try:
         done = subprocess.run(
             ["git", "rev-parse", "HEAD"],  # noqa: S607 - whichever git the user has
