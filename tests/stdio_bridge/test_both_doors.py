@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import pytest
 
 import lobu_provider
 from lobu_provider import LobuProvider
+from tests.wire.wire_gateway import TOKEN, WireGateway
+from tests.wire.wire_recordings import STREAMS, Recording
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 
@@ -176,18 +179,28 @@ def run(command: list[str], given: list[dict[str, Any]]) -> list[Any]:
     return responses
 
 
-def test_every_case_gives_the_same_response_through_every_door(tmp_path: Path) -> None:
+def through_the_hook(given: list[dict[str, Any]]) -> list[Any]:
+    return run([sys.executable, "-c", CALL_THE_HOOK, str(HOOK)], given)
+
+
+def through_the_package(given: list[dict[str, Any]]) -> list[Any]:
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node on PATH")
-    named = cases(tmp_path)
-    given = list(named.values())
     package = ROOT / "node_shim" / "index.js"
-    doors = {
-        "class": through_the_class(given),
-        "hook": run([sys.executable, "-c", CALL_THE_HOOK, str(HOOK)], given),
-        "package": run([node, str(HERE / "doors.mjs"), package.as_uri()], given),
-    }
+    return run([node, str(HERE / "doors.mjs"), package.as_uri()], given)
+
+
+DOORS = {
+    "class": through_the_class,
+    "hook": through_the_hook,
+    "package": through_the_package,
+}
+
+
+def test_every_case_gives_the_same_response_through_every_door(tmp_path: Path) -> None:
+    named = cases(tmp_path)
+    doors = {door: through(list(named.values())) for door, through in DOORS.items()}
     by_case = {
         door: {name: lasting(response) for name, response in zip(named, responses, strict=True)}
         for door, responses in doors.items()
@@ -197,3 +210,32 @@ def test_every_case_gives_the_same_response_through_every_door(tmp_path: Path) -
     codes = {r["metadata"]["error"]["code"] for r in doors["package"] if "error" in r}
     assert len(codes) >= 10  # the cases are what they are meant to be
     assert sum("error" not in response for response in doors["package"]) >= 20
+
+
+def test_every_recording_gives_the_same_response_through_every_door() -> None:
+    async def through_all() -> dict[str, list[Any]]:
+        found = {}
+        for door, through in DOORS.items():
+            async with AsyncExitStack() as stack:
+                given = [await recorded(stack, name) for name in STREAMS]
+                found[door] = lasting(await asyncio.to_thread(through, given))
+        return found
+
+    doors = asyncio.run(through_all())
+    by_name = {door: dict(zip(STREAMS, told, strict=True)) for door, told in doors.items()}
+    assert by_name["hook"] == by_name["class"]
+    assert by_name["package"] == by_name["class"]
+    assert sum("error" not in response for response in doors["class"]) >= 20
+
+
+async def recorded(stack: AsyncExitStack, name: str) -> dict[str, Any]:
+    """Serve a recording on a socket of its own; return the call that goes through it."""
+    recording = Recording(name)
+    gateway = await stack.enter_async_context(WireGateway(recording.answers()))
+    config = {"agent": "support-agent", "gateway": gateway.url}
+    transcript = [message.content for message in recording.messages]
+    return {
+        "options": {"id": "lobu", "config": config, "env": {"LOBU_TOKEN": TOKEN}},
+        "prompt": "",
+        "context": {"vars": {"transcript": [transcript]}, "test": {"vars": {}}},
+    }
