@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -13,6 +11,7 @@ import anyio
 from lobu_provider.abort import Abort
 from lobu_provider.cli.answer_printer import AnswerPrinter
 from lobu_provider.cli.common import ExitCode, exit_code, print_json, report, say
+from lobu_provider.cli.interrupts import interruptible
 from lobu_provider.config.settings import load_settings
 from lobu_provider.config.token import find_token
 from lobu_provider.connect import open_client
@@ -26,7 +25,7 @@ from lobu_provider.redaction import Redactor
 
 def ask_for_json(options: Mapping[str, Any], turns: Sequence[str]) -> int:
     """Print the ProviderResponse of one call; return the exit code."""
-    with _interruptible() as (abort, signal_code):
+    with interruptible() as (abort, signal_code):
         provider = LobuProvider(options)
         response = asyncio.run(provider.call_api("", _context(turns), abort=abort))
         print_json(response)
@@ -40,7 +39,7 @@ def ask_streaming(options: Mapping[str, Any], turns: Sequence[str]) -> int:
     """Print each answer as it arrives; return the exit code."""
     secrets: list[str | None] = []
     failure: Failure | None
-    with _interruptible() as (abort, signal_code):
+    with interruptible() as (abort, signal_code):
         try:
             failure = asyncio.run(_converse(options, turns, abort, secrets))
         except LobuError as error:
@@ -101,31 +100,3 @@ async def _say_all(
 
 def _context(turns: Sequence[str]) -> dict[str, Any]:
     return {"vars": {"transcript": [list(turns)]}}
-
-
-@contextmanager
-def _interruptible() -> Iterator[tuple[Abort, Callable[[], int]]]:
-    """Turn Ctrl-C and SIGTERM into an :class:`Abort`, so that the session is deleted.
-
-    Also yields a function that returns the exit code of the signal that came, or 0. A second
-    signal does what it would have done without us.
-    """
-    abort = Abort()
-    came: list[int] = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
-
-    def on_signal(number: int, frame: object) -> None:
-        came.append(number)
-        restore()
-        abort.set()
-
-    for number in before:
-        signal.signal(number, on_signal)
-    try:
-        yield abort, lambda: 128 + came[0] if came else 0
-    finally:
-        restore()

@@ -19,7 +19,10 @@ from uuid import uuid4
 
 import anyio
 
+from lobu_provider.abort import Abort
 from lobu_provider.cli.checks.finding import Finding, TimeBudget
+from lobu_provider.cli.common import ExitCode
+from lobu_provider.cli.interrupts import interruptible
 from lobu_provider.config.settings import Settings
 from lobu_provider.config.token import find_token
 from lobu_provider.connect import open_client
@@ -83,22 +86,33 @@ def check_gateway(target: Target, budget: TimeBudget) -> Sequence[Finding]:
         what = "no time was left" if budget.is_spent else "its name is not resolved in time"
         found.append(_fault("gateway", target, f"{target.settings.gateway}: {what}"))
     else:
-        asyncio.run(_check(target, found, budget.at_most(20)))
+        with interruptible() as (abort, signal_code):
+            asyncio.run(_check(target, found, budget.at_most(20), abort))
+        if signal_code() == ExitCode.INTERRUPTED:
+            raise KeyboardInterrupt
+        if signal_code():
+            raise SystemExit(signal_code())
     missing = [c for c in ("gateway", "token", "agent") if c not in {f.check for f in found}]
     found += [Finding(check, "warn", "not checked", where=target.where) for check in missing]
     return found
 
 
-async def _check(target: Target, found: list[Finding], limit_s: float) -> None:
+async def _check(target: Target, found: list[Finding], limit_s: float, abort: Abort) -> None:
+    loop = asyncio.get_running_loop()
     with anyio.CancelScope(deadline=anyio.current_time() + limit_s) as scope:
-        try:
-            async with open_client(target.settings, target.token, limits=LIMITS) as client:
-                if await _is_reachable(client, target, found):
-                    await _try_session(client, target, found)
-        except LobuError as error:
-            found.append(_failed("gateway", target, error.failure))
+        with abort.listening(lambda: loop.call_soon_threadsafe(scope.cancel)):
+            await _check_all(target, found)
     if scope.cancelled_caught:
         found.append(_fault("gateway", target, f"{target.settings.gateway}: no answer in time"))
+
+
+async def _check_all(target: Target, found: list[Finding]) -> None:
+    try:
+        async with open_client(target.settings, target.token, limits=LIMITS) as client:
+            if await _is_reachable(client, target, found):
+                await _try_session(client, target, found)
+    except LobuError as error:
+        found.append(_failed("gateway", target, error.failure))
 
 
 async def _is_reachable(client: GatewayClient, target: Target, found: list[Finding]) -> bool:
