@@ -6,6 +6,7 @@ turn runs into is a value (``turn.failure``), with everything that had arrived k
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -14,6 +15,7 @@ from typing import Final
 from uuid import uuid4
 
 import anyio
+import anyio.lowlevel
 
 from lobu_provider.errors import LobuError, Phase, error_for, failure
 from lobu_provider.event_stream import EventStream
@@ -80,6 +82,8 @@ class Conversation:
         self._resumed = resumed
         self._exchanges: list[Exchange] = []
         self._final_text_expected = False
+        self._changed: set[int] = set()
+        """Numbers of the turns to be folded anew."""
 
     async def say(self, text: str, on_event: Callable[[Event], None] | None = None) -> Turn:
         """Send one user message and wait for the end of its turn.
@@ -98,7 +102,7 @@ class Conversation:
             number=len(self.turns) + 1,
             started_s=anyio.current_time(),
             # Only a thread with a past can be told of it again.
-            replays_before_ms=self._stream.connected_ms if self._resumed else None,
+            connected_ms=(lambda: self._stream.connected_ms) if self._resumed else None,
             # A stream that opens after the message replays what it also sends live.
             may_repeat=not self._stream.is_open,
         )
@@ -123,7 +127,8 @@ class Conversation:
             raise
         finally:
             exchange.ended_s = anyio.current_time()
-            self._fold(exchange)
+            self._changed.add(exchange.number)
+            self._fold_changed()
         return self.turns[-1]
 
     async def _exchange(self, exchange: Exchange, on_event: Callable[[Event], None] | None) -> None:
@@ -165,10 +170,13 @@ class Conversation:
         try:
             while True:
                 event = await self._stream.next_event()
+                await anyio.lowlevel.checkpoint()  # events may come faster than the time runs out
                 self._note(event)
                 self._deliver_late(event)
         except LobuError:
             return  # the stream is over, which is what was waited for
+        finally:
+            self._fold_changed()
 
     def _take_late_events(self) -> None:
         for event in self._stream.take_waiting():
@@ -176,7 +184,10 @@ class Conversation:
             self._deliver_late(event)
 
     def _note(self, event: Event) -> None:
-        self._final_text_expected = self._final_text_expected or sends_final_text(event)
+        if not self._final_text_expected and sends_final_text(event):
+            self._final_text_expected = True
+            # What was taken for the habit of an old gateway was a turn cut short.
+            self._changed.update(e.number for e in self._exchanges)
 
     def _deliver_late(self, event: Event) -> None:
         """Give an event to the earlier turn that it names; without a name to the last one."""
@@ -184,12 +195,15 @@ class Conversation:
             return
         for exchange in reversed(self._exchanges):
             if exchange.is_over and exchange.add(event):
-                self._fold(exchange)
+                self._changed.add(exchange.number)
                 return
 
-    def _fold(self, exchange: Exchange) -> None:
+    def _fold_changed(self) -> None:
         expected = self._final_text_expected
-        self.turns[exchange.number - 1] = exchange.turn(final_text_expected=expected)
+        for number in self._changed:
+            turn = self._exchanges[number - 1].turn(final_text_expected=expected)
+            self.turns[number - 1] = turn
+        self._changed.clear()
 
 
 def _grace_s(event: Event) -> float:
@@ -231,15 +245,9 @@ async def open_conversation(
     """
     deadline = anyio.current_time() + timeout_s
     thread = plan.thread or f"promptfoo-{uuid4()}"
+    notes = [] if warnings is None else warnings
     with _time_limit(deadline, "create", "creating the session"):
-        session = await client.create_session(
-            plan.agent_id,
-            thread=thread,
-            force_new=not plan.resume,
-            dry_run=plan.dry_run,
-            provider=plan.provider,
-            model=plan.model,
-        )
+        session = await _create(client, plan, thread, notes)
     async with EventStream(client, session) as stream:
         conversation = Conversation(client, session, stream, deadline=deadline, resumed=plan.resume)
         try:
@@ -249,9 +257,41 @@ async def open_conversation(
         finally:
             with anyio.CancelScope(shield=True):  # an interrupted run cleans up too
                 if not plan.keep:
-                    await _delete(client, session, [] if warnings is None else warnings)
+                    await _delete(client, session, notes)
                 with anyio.move_on_after(LATE_S):
                     await conversation.listen_to_end()
+
+
+async def _create(
+    client: GatewayClient, plan: SessionPlan, thread: str, warnings: list[str]
+) -> Session:
+    """Create the session; when interrupted, wait a little for the reply and delete it again."""
+    creating = asyncio.ensure_future(
+        client.create_session(
+            plan.agent_id,
+            thread=thread,
+            force_new=not plan.resume,
+            dry_run=plan.dry_run,
+            provider=plan.provider,
+            model=plan.model,
+        )
+    )
+    try:
+        return await asyncio.shield(creating)
+    except asyncio.CancelledError:
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait([creating], timeout=client.limits.delete_s / 2)
+            if creating.done() and not creating.cancelled() and creating.exception() is None:
+                if not plan.keep:
+                    await _delete(client, creating.result(), warnings)
+            elif not creating.done():
+                creating.cancel()
+                await asyncio.wait([creating], timeout=1)
+                warnings.append(
+                    "The call was interrupted while the session was being created; the gateway "
+                    "may have kept it. It ends by itself after 24 hours."
+                )
+        raise
 
 
 async def _delete(client: GatewayClient, session: Session, warnings: list[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ from lobu_provider.turn_events import (
     belongs_to_turn,
     ends_turn,
     events_of_turn,
+    ids_of,
     is_late_evidence,
 )
 
@@ -25,7 +27,8 @@ class Exchange:
         text: the message.
         number: of the turn, from 1.
         started_s: when the message was sent, on the clock of the events.
-        replays_before_ms: events that name no message and are older are replays.
+        connected_ms: asks for the gateway's time of the connection: what names no message and is
+            older is a replay. ``None`` where nothing can be one.
         may_repeat: the stream may tell an event twice, replayed and live.
     """
 
@@ -35,7 +38,7 @@ class Exchange:
         *,
         number: int,
         started_s: float,
-        replays_before_ms: float | None = None,
+        connected_ms: Callable[[], float | None] | None = None,
         may_repeat: bool = False,
     ) -> None:
         self.text = text
@@ -47,10 +50,11 @@ class Exchange:
         self.sent: SentMessage | None = None
         self.stopped: Failure | None = None
         """Why the wait ended before the turn did."""
-        self._replays_before_ms = replays_before_ms
+        self._connected_ms = connected_ms
         self._told: set[str] | None = set() if may_repeat else None
         self._events: list[Event] = []
         self._ended = False
+        self._merged_ids: frozenset[str] = frozenset()
 
     @property
     def message_ids(self) -> frozenset[str]:
@@ -68,15 +72,29 @@ class Exchange:
 
         Others are kept too while the turn runs: its end can tell that it was merged with them.
         """
-        own = belongs_to_turn(event, self.message_ids, connected_ms=self._replays_before_ms) and (
+        ids = self.message_ids | self._merged_ids if self.is_over else self.message_ids
+        own = belongs_to_turn(event, ids, connected_ms=self._replays_before_ms) and (
             not self.is_over or is_late_evidence(event)
         )
         if self._is_repeat(event):
             return False
         if own or not self.is_over:
             self._events.append(event)
-        self._ended = self._ended or ends_turn(event, self.message_ids)
+        if not self._ended and ends_turn(event, self.message_ids):
+            self._ended = True
+            self._merged_ids = ids_of(event)
         return own
+
+    @property
+    def _replays_before_ms(self) -> float | None:
+        """Older events that name no message are replays; asked anew, as it may come late."""
+        if self._connected_ms is None:
+            return None
+        told_ms = self._connected_ms()
+        if told_ms is not None:
+            return told_ms
+        own = [e.timestamp_ms for e in self._events if e.concerns(self.message_ids)]
+        return min((ms for ms in own if ms is not None), default=None)
 
     def _is_repeat(self, event: Event) -> bool:
         if self._told is None:

@@ -56,6 +56,11 @@ def ends_turn(event: Event, message_ids: frozenset[str]) -> bool:
     return isinstance(event, Complete) and event.concerns(message_ids)
 
 
+def ids_of(event: Event) -> frozenset[str]:
+    """Return every message that an event names."""
+    return frozenset({event.message_id, *event.processed_message_ids} - {None})  # type: ignore[arg-type]
+
+
 def is_late_evidence(event: Event) -> bool:
     """Return whether ``event`` matters to its turn even after the turn's end."""
     return isinstance(event, _LATE)
@@ -91,11 +96,11 @@ def events_of_turn(
         if belongs_to_turn(event, message_ids, connected_ms=connected_ms)
         or (i >= begin and event.message_id in merged)
     ]
+    late_ids = message_ids.union(*(ids_of(event) for event in events[end : end + 1]))
     late = [
         event
         for event in events[end + 1 :]
-        if is_late_evidence(event)
-        and belongs_to_turn(event, message_ids, connected_ms=connected_ms)
+        if is_late_evidence(event) and belongs_to_turn(event, late_ids, connected_ms=connected_ms)
     ]
     return own + late
 

@@ -25,7 +25,7 @@ def failure_of_turn(story: Story) -> Failure | None:
         return failure(
             "gateway",
             f"A {unreadable.name!r} event of this turn cannot be read, so what the agent did is "
-            f"not known in full: {raw!r}",
+            f"not known in full: {raw}",
             phase="turn",
         )
     notices = story.of(Ephemeral)

@@ -27,6 +27,10 @@ const CANCEL_MS = 10_000;
 const CLOSE_MS = 500;
 const END_MS = 3000;
 
+/** The process tells every 5 s that it is well; silence for so many looks of 5 s means it hangs. */
+const LOOK_MS = 5000;
+const MAX_SILENT_LOOKS = 6;
+
 export class BridgeProcess {
   #python;
   #onEnd;
@@ -40,6 +44,9 @@ export class BridgeProcess {
   /** @type {Map<number, { settle: (response: object) => void, fail: (failure: Failure) => void }>} */
   #calls = new Map();
   #lastId = 0;
+  /** Looks since the process was last heard of; counted, since a clock runs on while this sleeps. */
+  #silentLooks = 0;
+  #looking;
   #callers = 0;
   /** @type {ReturnType<typeof withResolvers> | undefined} while stdin takes no more */
   #full;
@@ -77,6 +84,7 @@ export class BridgeProcess {
     this.#process.stdin.on('drain', () => this.#drained());
     this.#process.stdout.on('error', () => {});
     this.#process.stdout.on('data', (chunk) => {
+      this.#silentLooks = 0;
       for (const line of this.#lines.feed(chunk)) this.#receive(line);
     });
     this.#process.stderr.on('error', () => {});
@@ -170,6 +178,7 @@ export class BridgeProcess {
       else this.#errors.line(line.toString('utf8')); // printed by something that starts before us
       return;
     }
+    if (message?.type === 'alive') return;
     const call = this.#calls.get(message?.id);
     if (message?.type === 'result') {
       this.onAnswer();
@@ -199,6 +208,26 @@ export class BridgeProcess {
     this.#fail(failure);
     this.#process.stdin.destroy();
     this.#process.kill();
+    // A process that hangs does not hear that; it and what it started go after a while.
+    setTimeout(() => this.#killAll(), END_MS).unref();
+  }
+
+  #look() {
+    if (!this.#isReady) return;
+    this.#silentLooks += 1;
+    if (this.#silentLooks < MAX_SILENT_LOOKS) return;
+    const silence = (LOOK_MS * MAX_SILENT_LOOKS) / 1000;
+    this.#breakOff(new Failure('internal', `The Python process of lobu-provider gave no sign of life for ${silence} s, in the middle of this call. It is ended; its session may be left at the gateway, and the next call starts a new process.`, { retryable: true }));
+    this.#killAll();
+  }
+
+  #killAll() {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    try {
+      process.kill(-this.#process.pid, 'SIGKILL'); // detached: it leads a group of its own
+    } catch {
+      this.#process.kill('SIGKILL');
+    }
   }
 
   #ended(how) {
@@ -256,6 +285,8 @@ export class BridgeProcess {
   #hold() {
     this.#callers += 1;
     if (this.#callers > 1) return;
+    this.#silentLooks = 0;
+    this.#looking = setInterval(() => this.#look(), LOOK_MS);
     this.#process.ref();
     this.#process.stdout.ref();
   }
@@ -263,6 +294,7 @@ export class BridgeProcess {
   #release() {
     this.#callers -= 1;
     if (this.#callers > 0) return;
+    clearInterval(this.#looking);
     this.#process.unref();
     this.#process.stdout.unref();
   }

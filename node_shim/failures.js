@@ -19,6 +19,15 @@ export class Failure extends Error {
   }
 }
 
+/** What an error says; whatever was thrown, this does not throw. */
+function words(error) {
+  try {
+    return String(error);
+  } catch {
+    return 'something that cannot be printed';
+  }
+}
+
 export const cancelled = () =>
   new Failure('cancelled', 'The run was interrupted before this call ended.');
 
@@ -31,7 +40,7 @@ export const cancelled = () =>
 export function failed(error, secrets = []) {
   const failure = error instanceof Failure
     ? error
-    : new Failure('internal', `@lobu/promptfoo-provider failed: ${error}. Please report this.`);
+    : new Failure('internal', `@lobu/promptfoo-provider failed: ${words(error)}. Please report this.`);
   let text = failure.message;
   for (const secret of secrets) {
     if (typeof secret === 'string' && secret.trim().length >= 6) {

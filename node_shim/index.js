@@ -84,9 +84,14 @@ export class LobuProvider {
   }
 
   #secrets() {
-    const { config, env } = this.#options;
-    const headers = config.headers !== null && typeof config.headers === 'object' ? config.headers : {};
-    return [config.token, env.LOBU_TOKEN, process.env.LOBU_TOKEN, ...Object.values(headers)];
+    const found = [process.env.LOBU_TOKEN];
+    try {
+      const { config, env } = this.#options;
+      found.push(env.LOBU_TOKEN, config.token, ...Object.values(config.headers ?? {}));
+    } catch {
+      // a config whose own getters throw; the error row must come all the same
+    }
+    return found;
   }
 }
 

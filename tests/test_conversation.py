@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -11,12 +14,14 @@ import pytest
 
 from lobu_provider.conversation import Conversation, SessionPlan, open_conversation
 from lobu_provider.errors import InfrastructureError
+from lobu_provider.event_loop import run
 from lobu_provider.events import Event, Frame
 from lobu_provider.gateway_client import GatewayClient, SentMessage, Session
 from lobu_provider.gateway_http import RequestLimits
+from lobu_provider.turn import Turn, fold_turn
 from tests.test_turn import complete, error, event, output, tool
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio]
 
 Reply = Callable[[str], list[Event]]
 """What the gateway sends on its stream for a message id."""
@@ -27,10 +32,9 @@ class FakeClient:
 
     limits = RequestLimits()
 
-    def __init__(self, *replies: Reply, connected_ms: float = 1000, opens: bool = True) -> None:
+    def __init__(self, *replies: Reply, comment_first: bool = False) -> None:
         self.replies = list(replies)
-        self.connected_ms = connected_ms
-        self.opens = opens
+        self.comment_first = comment_first
         self.deleted = False
         self.on_delete: list[Event] = []
         self.echo: Callable[[str], str] = lambda message_id: message_id
@@ -51,9 +55,9 @@ class FakeClient:
         self, session: Session, *, on_bytes: Callable[[], None]
     ) -> AsyncIterator[AsyncIterator[Frame]]:
         async def frames() -> AsyncIterator[Frame]:
-            if self.opens:
-                on_bytes()
-                yield frame_of(event("connected", None, at=self.connected_ms))
+            on_bytes()
+            if not self.comment_first:
+                yield frame_of(event("connected", None, at=1000))
             async with self._receive:
                 async for sent in self._receive:
                     yield frame_of(sent)
@@ -68,17 +72,17 @@ class FakeClient:
 
 
 def frame_of(sent: Event) -> Frame:
-    import json
-
     return Frame(sent.name, json.dumps(dict(sent.data)), sent.id)
 
 
 @asynccontextmanager
 async def talk(client: FakeClient, **plan: Any) -> AsyncIterator[Conversation]:
-    with anyio.fail_after(10):
-        session = SessionPlan("agent", **plan)
-        async with open_conversation(cast(GatewayClient, client), session) as conversation:
-            yield conversation
+    session = SessionPlan("agent", **plan)
+    try:
+        with anyio.fail_after(10):
+            async with open_conversation(cast(GatewayClient, client), session) as conversation:
+                yield conversation
+    finally:
         client._send.close()
         client._receive.close()
 
@@ -196,3 +200,97 @@ async def test_a_failed_turn_raises_when_asked() -> None:
     async with talk(client) as conversation:
         with pytest.raises(InfrastructureError, match="Worker startup failed"):
             (await conversation.say("hi")).raise_for_failure()
+
+
+async def test_an_earlier_bare_end_is_judged_again_once_final_texts_are_known() -> None:
+    client = FakeClient(
+        lambda m: [output("I will now check", m), complete(None, m)],
+        lambda m: [complete("two", m)],
+    )
+    async with talk(client) as conversation:
+        assert (await conversation.say("1")).failure is None
+        await conversation.say("2")
+    failure = conversation.turns[0].failure
+    assert failure is not None
+    assert (failure.code, failure.turn) == ("timeout", 1)
+
+
+async def test_late_evidence_of_a_merged_turn_counts_under_the_other_message_too() -> None:
+    client = FakeClient(
+        lambda m: [
+            output("done", "m-0"),
+            complete("done", "m-0", processedMessageIds=["m-0", m]),
+            tool("delete_all", "m-0"),
+            error("429 slow down", "m-0"),
+        ]
+    )
+    async with talk(client) as conversation:
+        await conversation.say("hi")
+    (turn,) = conversation.turns
+    assert [call.name for call in turn.tool_calls] == ["delete_all"]
+    assert turn.failure is not None
+
+
+async def test_an_old_card_is_a_replay_also_where_the_connection_is_confirmed_late() -> None:
+    old = event("question", None, at=1)
+    client = FakeClient(
+        lambda m: [event("connected", None, at=1000), old, complete("", m)], comment_first=True
+    )
+    async with talk(client, thread="t", resume=True, keep=True) as conversation:
+        turn = await conversation.say("hi")
+    assert turn.interactions == ()
+    assert turn.failure is not None
+    assert turn.failure.code == "empty"
+
+
+async def test_many_late_events_are_folded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    folds = []
+
+    def counted(*args: Any, **options: Any) -> Turn:
+        folds.append(1)
+        return fold_turn(*args, **options)
+
+    monkeypatch.setattr("lobu_provider.exchange.fold_turn", counted)
+    client = FakeClient(lambda m: [complete("done", m), *[tool(f"late{n}", m) for n in range(90)]])
+    async with talk(client) as conversation:
+        await conversation.say("hi")
+    assert len(conversation.turns[0].tool_calls) == 90
+    assert len(folds) < 5
+
+
+async def test_a_session_that_is_made_while_the_call_is_interrupted_is_deleted() -> None:
+    client = FakeClient()
+    started, finish = anyio.Event(), anyio.Event()
+
+    async def slow(agent_id: str, *, thread: str, **_: Any) -> Session:
+        started.set()
+        await finish.wait()
+        return Session(id="s", agent_id=agent_id, thread=thread, token="t" * 16)
+
+    client.create_session = slow  # type: ignore[method-assign]
+
+    async def interrupted() -> None:
+        async with talk(client):
+            raise AssertionError("never opened")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(interrupted)
+        with anyio.fail_after(5):
+            await started.wait()
+            finish.set()
+            group.cancel_scope.cancel()
+    assert client.deleted
+
+
+def test_a_loop_does_not_wait_for_a_thread_that_hangs() -> None:
+    release = threading.Event()
+
+    async def main() -> str:
+        asyncio.get_running_loop().run_in_executor(None, release.wait, 30)
+        return "answer"
+
+    try:
+        assert run(main()) == "answer"
+        assert not release.is_set()
+    finally:
+        release.set()

@@ -15,7 +15,7 @@ ROOT = Path(lobu_provider.__file__).parent
 LAYERS = [
     # Lowest first. A module may import from lower layers and, where one entry is a folder, from
     # its own folder. Modules named in one line do not know each other.
-    {"errors", "json_safe", "redaction", "abort", "blank"},
+    {"errors", "json_safe", "redaction", "event_loop", "abort", "blank"},
     {"config"},
     {"events"},
     {"turn_failures", "turn_events", "turn_story"},
@@ -37,7 +37,7 @@ LAYERS = [
 NARROWER = {
     # What a layer is allowed beside its own modules, where that is less than all below it.
     "scripted_gateway": {"errors"},  # the double must not share the client's misunderstandings
-    "hook": {"abort", "promptfoo.host_limit", "promptfoo.provider"},
+    "hook": {"abort", "event_loop", "promptfoo.host_limit", "promptfoo.provider"},
     "__main__": {"cli.main"},
     "turn_failures": {"errors", "blank"},
     "sse": {"events"},

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 
+from lobu_provider import event_loop
 from lobu_provider.abort import Abort
 from lobu_provider.cli.answer_printer import AnswerPrinter
 from lobu_provider.cli.common import ExitCode, exit_code, print_json, report, say
@@ -27,7 +28,7 @@ def ask_for_json(options: Mapping[str, Any], turns: Sequence[str]) -> int:
     """Print the ProviderResponse of one call; return the exit code."""
     with interruptible() as (abort, signal_code):
         provider = LobuProvider(options)
-        response = asyncio.run(provider.call_api("", _context(turns), abort=abort))
+        response = event_loop.run(provider.call_api("", _context(turns), abort=abort))
         print_json(response)
         error = response["metadata"].get("error")
         if error is None:
@@ -41,7 +42,7 @@ def ask_streaming(options: Mapping[str, Any], turns: Sequence[str]) -> int:
     failure: Failure | None
     with interruptible() as (abort, signal_code):
         try:
-            failure = asyncio.run(_converse(options, turns, abort, secrets))
+            failure = event_loop.run(_converse(options, turns, abort, secrets))
         except LobuError as error:
             failure = error.failure
         interrupted = signal_code()

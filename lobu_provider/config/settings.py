@@ -32,7 +32,8 @@ from lobu_provider.config.model import (
 from lobu_provider.errors import config_error
 
 _SECRET_NAME: Final = re.compile(
-    r"auth|token|key|secret|cookie|passw|credential|session|signature", re.IGNORECASE
+    r"auth|code|cookie|credential|key|pass|phrase|pin|secret|session|signature|token",
+    re.IGNORECASE,
 )
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z]{1,20}([ ._/-][A-Za-z]{1,20})*")
 """A header such as ``X-Env: production`` is no secret: masking it would change answers."""

@@ -6,6 +6,7 @@ with none of them, ``LOBU_TOKEN``.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import shlex
@@ -13,6 +14,7 @@ import signal
 import stat
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +30,9 @@ COMMAND_CACHE_S: Final = 300.0
 
 MAX_TOKEN_BYTES: Final = 65_536
 """Read from a file or command; a token is far shorter, and a header could not carry more."""
+
+_one_command = threading.Lock()
+_running_commands: set[subprocess.Popen[bytes]] = set()
 
 _command_tokens: dict[tuple[str, tuple[str, ...]], tuple[float, str]] = {}
 
@@ -143,6 +148,11 @@ def _from_file(base_dir: Path, name: str) -> str:
 
 def _from_command(settings: Settings, command: str | list[str], limit_s: float) -> str:
     arguments = _arguments(command)
+    with _one_command:  # many calls at once must not start it many times
+        return _cached_or_run(settings, arguments, limit_s)
+
+
+def _cached_or_run(settings: Settings, arguments: tuple[str, ...], limit_s: float) -> str:
     key = (os.path.abspath(settings.base_dir), arguments)
     cached = _command_tokens.get(key)
     if cached is not None and time.monotonic() - cached[0] < COMMAND_CACHE_S:
@@ -192,15 +202,25 @@ def _run(arguments: Sequence[str], base_dir: Path, limit_s: float) -> str:
                 f"config.tokenCommand: the command cannot be started: {reason}. "
                 "Expected a program and its arguments, e.g. lobu token --raw"
             ) from None
+        _running_commands.add(process)
         try:
             exit_code = process.wait(limit_s)
         except subprocess.TimeoutExpired:
             _kill_group(process)
             raise _command_fault(arguments, f"did not end within {limit_s:g} s") from None
+        finally:
+            _running_commands.discard(process)
         if exit_code != 0:
             raise _command_fault(arguments, f"ended with exit code {exit_code}")
         printed.seek(0)
         return printed.read(MAX_TOKEN_BYTES).decode("utf-8", "replace")
+
+
+@atexit.register
+def end_running_commands() -> None:
+    """Kill the commands that still run: they are in sessions of their own and would go on."""
+    for process in list(_running_commands):
+        _kill_group(process)
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:

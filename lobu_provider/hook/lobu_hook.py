@@ -51,9 +51,8 @@ def call_api(
 
 def _call(prompt: str, options: dict[str, object], context: dict[str, object]) -> dict[str, object]:
     _make_importable()
-    import asyncio
-
     from lobu_provider.abort import Abort
+    from lobu_provider.event_loop import run
     from lobu_provider.promptfoo.host_limit import host_limit_s
     from lobu_provider.promptfoo.provider import LobuProvider
 
@@ -63,7 +62,7 @@ def _call(prompt: str, options: dict[str, object], context: dict[str, object]) -
         if _interrupted:
             abort.set()
         provider = LobuProvider(options, host_limit_s=host_limit_s(options))
-        return asyncio.run(provider.call_api(prompt, context, abort=abort))
+        return run(provider.call_api(prompt, context, abort=abort))
     finally:
         _stop_running_calls.remove(abort.set)
 

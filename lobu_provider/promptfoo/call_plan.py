@@ -47,6 +47,11 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
     test = _mapping(context.get("test"))
     live = _live_session(context)
     messages, warnings = _messages(settings, prompt, variables, live=live is not None)
+    if live is None and variables.get("_conversation"):
+        warnings.append(
+            "None of the conversation's earlier calls had a thread to go on in, so this one began "
+            "a fresh one."
+        )
     config = settings.config
     pinned = live or config.thread
     return CallPlan(
@@ -135,13 +140,17 @@ def _live_session(context: Mapping[str, Any]) -> str | None:
 
 
 def _earlier_session(conversation: Any, repeat_index: Any) -> str | None:
-    """Return the thread of the conversation's last call; repeats share promptfoo's list of them."""
+    """Return the thread of the conversation's last call that had one.
+
+    Repeats share promptfoo's list of calls, and a call that failed early has no thread.
+    """
     calls = conversation if isinstance(conversation, list) else []
     for call in reversed(calls):
         metadata = _mapping(_mapping(call).get("metadata"))
         repeat = _mapping(metadata.get("run")).get("repeatIndex", repeat_index)
-        if repeat == repeat_index:
-            return _text(metadata.get("sessionId"))
+        session = _text(metadata.get("sessionId"))
+        if repeat == repeat_index and session is not None:
+            return session
     return None
 
 

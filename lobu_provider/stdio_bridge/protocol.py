@@ -111,6 +111,11 @@ def encode_ready(version: str) -> bytes:
     )
 
 
+def encode_alive() -> bytes:
+    """Return the line that says only that the process is well."""
+    return _encode(type="alive")
+
+
 def encode_result(call_id: CallId, response: Mapping[str, Any]) -> bytes:
     """Return the line that answers a call.
 

@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn
 
 import lobu_provider
 from lobu_provider.abort import Abort
+from lobu_provider.config.token import end_running_commands
 from lobu_provider.promptfoo.provider import LobuProvider
 from lobu_provider.stdio_bridge.calls import Answer, Calls
 from lobu_provider.stdio_bridge.pipes import ROOM_BYTES, Reader, Room, Writer
@@ -23,9 +24,13 @@ from lobu_provider.stdio_bridge.protocol import (
     Cancel,
     UnreadableLineError,
     decode,
+    encode_alive,
     encode_fault,
     encode_ready,
 )
+
+ALIVE_S: Final = 5.0
+"""How often the client hears of us; it gives up after 30 s of silence."""
 
 STOP_S: Final = 1.5
 """How long the calls may take to delete their sessions at the end."""
@@ -65,9 +70,17 @@ class _Server:
         self._calls = Calls(self._answer, writer.send)
         await writer.send(encode_ready(_version()))
         Reader(reading, self._room, self._on_line, partial(self._end_with, 0)).start()
+        alive = asyncio.create_task(self._show_life())
         code = await self._end
+        alive.cancel()
         await self._calls.stop(STOP_S)
         _leave(code)
+
+    async def _show_life(self) -> None:
+        """Tell the client now and then that this loop turns; else it would wait for ever."""
+        while True:
+            await asyncio.sleep(ALIVE_S)
+            await self._send(encode_alive())
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._end.get_loop().call_soon_threadsafe(self._end_with, 128 + number)
@@ -113,6 +126,7 @@ def _version() -> str:
 
 def _leave(code: int) -> NoReturn:
     """End now: threads that wait for the network or for a full pipe are not waited for."""
+    end_running_commands()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()

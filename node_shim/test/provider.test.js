@@ -183,3 +183,15 @@ test('cleanup ends the process when the last provider leaves, and a later call s
 test('cleanup without a call is nothing', async () => {
   await new LobuProvider({ config: demo }).cleanup();
 });
+
+test('whatever is thrown on the way, the call answers with a row', async (t) => {
+  const bare = Object.create(null);
+  const mute = { toString() { throw new Error('mute'); } };
+  for (const thrown of [bare, Symbol('s'), mute, undefined, null, 7]) {
+    const config = { ...demo, get headers() { throw thrown; } };
+    const made = provider(t, { id: 'x', config });
+    const response = await made.callApi('hello', { get vars() { throw thrown; } });
+    assert.match(response.error, /^\[(internal|config)\] /);
+    assert.equal(response.metadata.rateLimitKind, 'quota');
+  }
+});

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -330,3 +331,16 @@ def test_a_command_that_does_not_end_is_stopped_at_its_limit() -> None:
     waiting = python("import threading; threading.Event().wait()")
     message = refusal(lambda: find(tokenCommand=waiting, limit_s=0.2))
     assert "did not end within 0.2 s" in message
+
+
+def test_many_calls_at_once_start_the_command_once(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    code = f"open({str(log)!r}, 'a').write('x'); print('{SECRET}')"
+    threads = [
+        threading.Thread(target=find, kwargs={"tokenCommand": python(code)}) for _ in range(20)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert log.read_text() == "x"

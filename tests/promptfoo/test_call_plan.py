@@ -120,6 +120,7 @@ CONVERSATION = [{"metadata": {"sessionId": "t-0"}}, {"metadata": {"sessionId": "
         {"vars": {"sessionId": "t-live"}, "test": None},
         {"vars": {"_conversation": CONVERSATION}},
         {"vars": {"_conversation": CONVERSATION, "sessionId": 7}},
+        {"vars": {"_conversation": [*CONVERSATION, {"metadata": {"error": {}}}]}},  # failed early
         {
             "vars": {"_conversation": CONVERSATION, "sessionId": "t-old"},
             "test": {"vars": {"sessionId": "t-old"}},
@@ -149,6 +150,12 @@ def test_a_leftover_of_an_exported_row_is_no_live_thread(context: Any) -> None:
     session = plan("hello", context).session
     assert session.thread.startswith("promptfoo-")
     assert not session.resume
+
+
+def test_a_conversation_of_which_no_call_had_a_thread_begins_anew_and_that_is_told() -> None:
+    failed = plan("x", {"vars": {"_conversation": [{"metadata": {"error": {}}}]}})
+    assert any("earlier calls" in warning for warning in failed.warnings)
+    assert not plan("x", {"vars": {"_conversation": []}}).warnings
 
 
 def test_repeats_of_a_conversation_do_not_share_a_thread() -> None:

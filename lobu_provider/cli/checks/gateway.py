@@ -19,6 +19,7 @@ from uuid import uuid4
 
 import anyio
 
+from lobu_provider import event_loop
 from lobu_provider.abort import Abort
 from lobu_provider.cli.checks.finding import Finding, TimeBudget
 from lobu_provider.cli.common import ExitCode
@@ -87,7 +88,7 @@ def check_gateway(target: Target, budget: TimeBudget) -> Sequence[Finding]:
         found.append(_fault("gateway", target, f"{target.settings.gateway}: {what}"))
     else:
         with interruptible() as (abort, signal_code):
-            asyncio.run(_check(target, found, budget.at_most(20), abort))
+            event_loop.run(_check(target, found, budget.at_most(20), abort))
         if signal_code() == ExitCode.INTERRUPTED:
             raise KeyboardInterrupt
         if signal_code():
