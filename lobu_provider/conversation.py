@@ -34,8 +34,8 @@ NOTICE_GRACE_S: Final = 3.0
 
 
 LATE_S: Final = 0.1
-"""How long to listen after the end for tool calls and errors of turns that are over. Deleting the
-session ends the stream, so this is waited for only where the session stays."""
+"""How much silence after the end means that nothing more comes for turns that are over. Deleting
+the session ends the stream, so this is waited for only where the session stays."""
 
 
 @dataclass(frozen=True)
@@ -163,16 +163,19 @@ class Conversation:
             )
 
     async def listen_to_end(self) -> None:
-        """Read what still comes until the stream ends; late evidence goes to its turn.
+        """Read what still comes, until the stream ends or is silent; it goes to its turns.
 
         For the moment between the end of the last turn and the end of the stream.
         """
         try:
-            while True:
-                event = await self._stream.next_event()
-                await anyio.lowlevel.checkpoint()  # events may come faster than the time runs out
-                self._note(event)
-                self._deliver_late(event)
+            silent = False
+            while not silent:
+                with anyio.move_on_after(LATE_S) as wait:
+                    event = await self._stream.next_event()
+                    self._note(event)
+                    self._deliver_late(event)
+                    await anyio.lowlevel.checkpoint()  # events may come faster than time runs out
+                silent = wait.cancelled_caught
         except LobuError:
             return  # the stream is over, which is what was waited for
         finally:
@@ -247,7 +250,7 @@ async def open_conversation(
     thread = plan.thread or f"promptfoo-{uuid4()}"
     notes = [] if warnings is None else warnings
     with _time_limit(deadline, "create", "creating the session"):
-        session = await _create(client, plan, thread, notes)
+        session = await _create(client, plan, thread, notes, deadline)
     async with EventStream(client, session) as stream:
         conversation = Conversation(client, session, stream, deadline=deadline, resumed=plan.resume)
         try:
@@ -255,15 +258,17 @@ async def open_conversation(
                 await stream.wait_until_open()
             yield conversation
         finally:
+            ended_s = anyio.current_time()
             with anyio.CancelScope(shield=True):  # an interrupted run cleans up too
                 if not plan.keep:
                     await _delete(client, session, notes)
-                with anyio.move_on_after(LATE_S):
+                left_s = client.limits.delete_s - (anyio.current_time() - ended_s)
+                with anyio.move_on_after(max(LATE_S, left_s)):
                     await conversation.listen_to_end()
 
 
 async def _create(
-    client: GatewayClient, plan: SessionPlan, thread: str, warnings: list[str]
+    client: GatewayClient, plan: SessionPlan, thread: str, warnings: list[str], deadline: float
 ) -> Session:
     """Create the session; when interrupted, wait a little for the reply and delete it again."""
     creating = asyncio.ensure_future(
@@ -280,7 +285,8 @@ async def _create(
         return await asyncio.shield(creating)
     except asyncio.CancelledError:
         with anyio.CancelScope(shield=True):
-            await asyncio.wait([creating], timeout=client.limits.delete_s / 2)
+            left_s = max(deadline - anyio.current_time(), client.limits.delete_s / 2)
+            await asyncio.wait([creating], timeout=min(1.0, left_s))
             if creating.done() and not creating.cancelled() and creating.exception() is None:
                 if not plan.keep:
                     await _delete(client, creating.result(), warnings)

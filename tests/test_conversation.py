@@ -39,7 +39,7 @@ class FakeClient:
         self.on_delete: list[Event] = []
         self.echo: Callable[[str], str] = lambda message_id: message_id
         self.ids: list[str] = []
-        self._send, self._receive = anyio.create_memory_object_stream[Event](100)
+        self._send, self._receive = anyio.create_memory_object_stream[Event](10_000)
 
     async def create_session(self, agent_id: str, *, thread: str, **_: Any) -> Session:
         return Session(id="s", agent_id=agent_id, thread=thread, token="t" * 16)
@@ -294,3 +294,13 @@ def test_a_loop_does_not_wait_for_a_thread_that_hangs() -> None:
         assert not release.is_set()
     finally:
         release.set()
+
+
+async def test_late_evidence_behind_a_flood_of_text_is_reached() -> None:
+    client = FakeClient(lambda m: [complete("done", m)])
+    async with talk(client) as conversation:
+        await conversation.say("hi")
+        (message_id,) = client.ids
+        flood = [output("x", message_id) for _ in range(3000)]
+        client.on_delete = [*flood, tool("late", message_id)]
+    assert [call.name for call in conversation.turns[0].tool_calls] == ["late"]

@@ -14,7 +14,7 @@ from lobu_provider.abort import Abort
 from lobu_provider.config.settings import Settings, load_settings
 from lobu_provider.config.token import find_token, forget_command_tokens, may_block
 from lobu_provider.connect import open_client
-from lobu_provider.conversation import LATE_S, open_conversation
+from lobu_provider.conversation import open_conversation
 from lobu_provider.errors import Failure, LobuError, error_for, failure
 from lobu_provider.gateway_http import RequestLimits
 from lobu_provider.promptfoo.call_plan import CallPlan, plan_call
@@ -150,7 +150,6 @@ class LobuProvider:
         started_s = anyio.current_time()
         left_s = deadline - started_s
         delete_s = max(0.01, min(RequestLimits.delete_s, left_s * _DELETE_SHARE))
-        reserved_s = LATE_S if plan.session.keep else delete_s
         client = open_client(
             settings,
             token,
@@ -163,7 +162,7 @@ class LobuProvider:
             open_conversation(
                 client,
                 plan.session,
-                timeout_s=left_s - reserved_s,
+                timeout_s=left_s - delete_s,
                 warnings=record.warnings,
             ) as conversation,
         ):
