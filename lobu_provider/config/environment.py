@@ -25,6 +25,11 @@ class Environment:
 _USUAL_NAME: Final = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 
 
+def is_usual_name(name: str) -> bool:
+    """Return whether variables are named like this; anything else may be a misplaced token."""
+    return _USUAL_NAME.fullmatch(name) is not None
+
+
 def quoted_name(name: str) -> str:
     """Return a variable's name as a message quotes it; not what may be a secret put there."""
-    return repr(name) if _USUAL_NAME.fullmatch(name) else "of that name (not shown)"
+    return repr(name) if is_usual_name(name) else "of that name (not shown)"

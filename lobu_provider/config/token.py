@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from lobu_provider.config.environment import quoted_name
+from lobu_provider.config.model import ProviderConfig
 from lobu_provider.config.settings import Settings
 from lobu_provider.errors import ConfigError, config_error
 
@@ -49,13 +50,7 @@ def find_token(settings: Settings, *, limit_s: float = COMMAND_TIMEOUT_S) -> str
             token. The value is never part of the message.
     """
     config = settings.config
-    given = {
-        "token": config.token,
-        "tokenEnv": config.token_env,
-        "tokenFile": config.token_file,
-        "tokenCommand": config.token_command,
-    }
-    named = [key for key, value in given.items() if value is not None]
+    named = named_sources(config)
     if len(named) > 1:
         raise config_error(f"config: {' and '.join(named)} are given; keep one of them.")
     if config.token is not None:
@@ -72,6 +67,17 @@ def find_token(settings: Settings, *, limit_s: float = COMMAND_TIMEOUT_S) -> str
 def may_block(settings: Settings) -> bool:
     """Return whether :func:`find_token` reads a file or starts a command."""
     return settings.config.token_file is not None or settings.config.token_command is not None
+
+
+def named_sources(config: ProviderConfig) -> list[str]:
+    """Return which of the keys that give a token are in the config; more than one is a fault."""
+    given = {
+        "token": config.token,
+        "tokenEnv": config.token_env,
+        "tokenFile": config.token_file,
+        "tokenCommand": config.token_command,
+    }
+    return [key for key, value in given.items() if value is not None]
 
 
 def check_token(raw: str, source: str) -> str:

@@ -6,7 +6,6 @@ No message is sent, so no worker starts and no model is asked.
 from __future__ import annotations
 
 import asyncio
-import re
 import socket
 import threading
 import urllib.request
@@ -24,8 +23,9 @@ from lobu_provider.abort import Abort
 from lobu_provider.cli.checks.finding import Finding, TimeBudget
 from lobu_provider.cli.common import ExitCode
 from lobu_provider.cli.interrupts import interruptible
+from lobu_provider.config.environment import is_usual_name
 from lobu_provider.config.settings import Settings
-from lobu_provider.config.token import find_token
+from lobu_provider.config.token import find_token, named_sources
 from lobu_provider.connect import open_client
 from lobu_provider.errors import Failure, LobuError
 from lobu_provider.gateway_client import GatewayClient
@@ -60,24 +60,16 @@ def resolve(where: str, settings: Settings, budget: TimeBudget) -> Target:
 def token_fix(settings: Settings) -> str:
     """Return what to do about a token that is missing, wrong or refused."""
     config = settings.config
-    given = {
-        "token": config.token,
-        "tokenEnv": config.token_env,
-        "tokenFile": config.token_file,
-        "tokenCommand": config.token_command,
-    }
-    named = [key for key, value in given.items() if value is not None]
+    named = named_sources(config)
     if len(named) > 1:
         return f"Remove all but one of: {', '.join(named)}"
-    if config.token_env is not None and _NAME.fullmatch(config.token_env):
+    if config.token_env is not None and is_usual_name(config.token_env):
         return _EXPORT.format(name=config.token_env)
     fix = _EXPORT.format(name="LOBU_TOKEN")
     return f"{fix}  (and remove '{named[0]}', which is taken first)" if named else fix
 
 
 _EXPORT: Final = 'export {name}="$(lobu token --raw)"'
-_NAME: Final = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
-"""How variables are usually named; anything else may be a token that got there by mistake."""
 
 
 def check_gateway(target: Target, budget: TimeBudget) -> Sequence[Finding]:
