@@ -33,6 +33,25 @@ def json_safe(value: Any, *, depth: int = MAX_DEPTH) -> Any:
     ``NaN`` and the infinities become ``"NaN"``, ``"Infinity"``, ``"-Infinity"``; integers beyond
     2**53 - 1 become decimal strings; other types become their ``str()``.
     """
+    return _safe(value, depth)
+
+
+def _safe(value: Any, depth: int) -> Any:
+    # By exact type first, the commonest ones: isinstance takes several times as long.
+    kind = type(value)
+    if kind is str:
+        return value if value.isascii() else safe_text(value)
+    if kind is dict and depth > 0:
+        return {
+            key if type(key) is str and key.isascii() else _as_text(key): (
+                item if item is None or item is True or item is False else _safe(item, depth - 1)
+            )
+            for key, item in value.items()
+        }
+    if kind is list and depth > 0:
+        return [_safe(item, depth - 1) for item in value]
+    if kind is int and -_MAX_SAFE_INTEGER <= value <= _MAX_SAFE_INTEGER:
+        return value
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -43,10 +62,10 @@ def json_safe(value: Any, *, depth: int = MAX_DEPTH) -> Any:
         return _safe_float(value)
     if depth == 0:
         return "(nested too deep)"
-    if isinstance(value, (dict, Mapping)):  # dict first: asking an abstract class takes longer
-        return {_as_text(key): json_safe(item, depth=depth - 1) for key, item in value.items()}
+    if isinstance(value, Mapping):
+        return {_as_text(key): _safe(item, depth - 1) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [json_safe(item, depth=depth - 1) for item in value]
+        return [_safe(item, depth - 1) for item in value]
     return _as_text(value)
 
 
@@ -91,3 +110,8 @@ def _parse_int(digits: str) -> int | str:
 
 _DECODER: Final = json.JSONDecoder(parse_int=_parse_int)
 """One for all: ``json.loads`` would make a new one for each text."""
+
+
+def utf16_length(text: str) -> int:
+    """Return how many characters JavaScript counts: two for each beyond the basic plane."""
+    return len(text) + (0 if text.isascii() else sum(letter > "\uffff" for letter in text))

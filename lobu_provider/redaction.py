@@ -50,6 +50,7 @@ class Redactor:
         self._secrets = tuple(
             sorted((s for s in known if len(s) >= MIN_SECRET_LENGTH), key=len, reverse=True)
         )
+        self._in_json = tuple({_escaped(secret) for secret in self._secrets})
 
     def values(self, text: str) -> str:
         """Return ``text`` without the known secrets."""
@@ -69,6 +70,17 @@ class Redactor:
             text = shape.sub(replacement, text)
         return self.values(text)
 
+    def may_occur_in(self, json_text: str) -> bool:
+        """Return whether :meth:`json` might change a value; ``False`` is certain.
+
+        Takes a fraction of the time of :meth:`json`.
+
+        Args:
+            json_text: the value as ``json.dumps(..., ensure_ascii=False)`` writes it.
+        """
+        # Characters are escaped one by one, so a part of a string is a part of what is written.
+        return any(secret in json_text for secret in self._in_json)
+
     def json(self, value: Any) -> Any:
         """Return a copy of a JSON value with the known secrets replaced in strings and keys."""
         if not self._secrets:
@@ -85,8 +97,17 @@ class Redactor:
 def _forms(secret: str) -> Iterator[str]:
     """Yield the ways a secret is written: alone, and inside a JSON string."""
     scheme = _SCHEME.match(secret)
-    bare = secret[scheme.end() :] if scheme else secret
-    for form in (secret, bare):
+    for form in (secret, secret[scheme.end() :]) if scheme else (secret,):
         yield form
-        yield json.dumps(form)[1:-1]
-        yield json.dumps(form, ensure_ascii=False)[1:-1]
+        if not _PLAIN.fullmatch(form):
+            yield json.dumps(form)[1:-1]
+            yield _escaped(form)
+
+
+_PLAIN: Final = re.compile(r"[ !#-\[\]-~]*")
+"""What JSON writes as it is."""
+
+
+def _escaped(text: str) -> str:
+    """Return how a text is written inside a JSON string whose letters are left as they are."""
+    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)[1:-1]

@@ -192,5 +192,6 @@ export class LobuProvider {
   cleanup(): Promise<void>;
 
   /** Id, label and config, without token, headers, token command and environment. */
-  toJSON(): { id: string; label?: string; config: Record<string, unknown> };
+  /** `hidden` says whether there are options that are not shown. */
+  toJSON(): { id: string; label?: string; package: string; hidden: boolean; config: Record<string, unknown> };
 }

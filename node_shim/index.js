@@ -10,11 +10,16 @@ import { callContext } from './call_context.js';
 import { failed, Failure } from './failures.js';
 import { findPython } from './find_python.js';
 
+const PACKAGE = '@lobu/promptfoo-provider';
+
 /** Config keys that hold no secret, for people who print a provider. */
 const SHOWN_KEYS = [
   'agent', 'org', 'provider', 'model', 'timeoutMs', 'thread', 'keepSession', 'dryRun', 'renderTurns',
   'stringTranscript', 'retrievalTools', 'tokenEnv', 'tokenFile', 'pythonExecutable', 'basePath',
 ];
+
+/** How extension.js asks a provider for all of its options; not for JSON, which is printed. */
+const OPTIONS = Symbol.for('lobu-provider.options');
 
 export class LobuProvider {
   /** @type {string | undefined} promptfoo sets it after it has made the provider. */
@@ -64,13 +69,21 @@ export class LobuProvider {
     await bridge?.leave(this);
   }
 
+  get [OPTIONS]() {
+    return this.#options;
+  }
+
   toJSON() {
-    const { config } = this.#options;
+    const { config, env } = this.#options;
     const shown = Object.fromEntries(
       SHOWN_KEYS.filter((key) => config[key] !== undefined).map((key) => [key, config[key]]),
     );
     const gateway = typeof config.gateway === 'string' ? { gateway: bareUrl(config.gateway) } : {};
-    return { id: this.id(), label: this.label, config: { ...shown, ...gateway } };
+    const told = new Set([...SHOWN_KEYS, 'gateway']);
+    // Whoever reads this in the place of the options must know that they are not all here.
+    const hidden = Object.keys(config).some((key) => !told.has(key)) || Object.keys(env).length > 0;
+    const configShown = { ...shown, ...gateway };
+    return { id: this.id(), label: this.label, package: PACKAGE, hidden, config: configShown };
   }
 
   #openBridge() {

@@ -21,3 +21,4 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(_PREFIX) or name in _VARIABLES or name.upper() in _PROXIES:
             monkeypatch.delenv(name)
+    monkeypatch.setenv("LOBU_LEDGER_DIR", "off")  # nothing of the tests gets into the user's cache

@@ -16,20 +16,24 @@ LAYERS = [
     # Lowest first. A module may import from lower layers and, where one entry is a folder, from
     # its own folder. Modules named in one line do not know each other.
     {"errors", "json_safe", "redaction", "event_loop", "abort", "blank"},
+    {"process_mark", "ledger_files"},
+    {"ledger"},
     {"config"},
+    {"session_notes"},
     {"events"},
     {"turn_failures", "turn_events", "turn_story"},
     {"turn_verdict"},
     {"turn"},
-    {"http_replies"},
-    {"sse"},
-    {"gateway_http"},
+    {"http_replies", "http_exchange"},
+    {"http_faults", "http_over_httpx", "http_over_aiohttp"},
+    {"sse", "gateway_http"},
     {"gateway_client"},
     {"event_stream", "exchange"},
     {"conversation"},
     {"scripted_gateway"},
     {"connect"},
-    {"promptfoo"},
+    {"promptfoo", "probe"},
+    {"extension"},
     {"hook", "cli", "stdio_bridge"},
     {"__main__"},
 ]
@@ -37,26 +41,38 @@ LAYERS = [
 NARROWER = {
     # What a layer is allowed beside its own modules, where that is less than all below it.
     "scripted_gateway": {"errors"},  # the double must not share the client's misunderstandings
-    "hook": {"abort", "event_loop", "promptfoo.host_limit", "promptfoo.provider"},
+    "hook": {
+        "abort",
+        "event_loop",
+        "extension.hooks",
+        "promptfoo.host_limit",
+        "promptfoo.provider",
+    },
     "__main__": {"cli.main"},
     "turn_failures": {"errors", "blank"},
-    "sse": {"events"},
+    "sse": {"errors", "events"},
 }
 
 THIRD_PARTY = {
-    "pydantic": {"config.model", "config.faults", "config.settings", "scripted_gateway.script",
-                 "scripted_gateway.steps"},
-    "httpx": {"sse", "gateway_http", "gateway_client", "connect", "promptfoo.provider",
+    "pydantic": {"config.connection_keys", "config.model", "config.faults", "config.settings",
+                 "scripted_gateway.script", "scripted_gateway.steps"},
+    "httpx": {"sse", "http_faults", "http_over_httpx", "http_over_aiohttp", "gateway_http",
+              "gateway_client", "connect", "promptfoo.provider", "promptfoo.case",
               "scripted_gateway.transport"},
+    "aiohttp": {"http_over_aiohttp"},
     "httpx_sse": {"sse"},
-    "anyio": {"gateway_http", "gateway_client", "event_stream", "conversation",
-              "promptfoo.provider", "cli.asking", "cli.checks.gateway",
+    "anyio": {"gateway_client", "event_stream", "conversation",
+              "promptfoo.provider", "promptfoo.case", "promptfoo.attempts",
+              "promptfoo.admission", "promptfoo.time_limit", "cli.asking", "cli.checks.gateway",
+              "probe.gateway", "extension.preflight", "extension.sweep",
               "scripted_gateway.gateway", "scripted_gateway.streams",
               "scripted_gateway.transport", "scripted_gateway.server"},
     "starlette": {"scripted_gateway.server"},
     "uvicorn": {"scripted_gateway.server"},
     "click": {"cli"},
 }  # fmt: skip
+
+LOADED_BY_PATH = ["hook.lobu_hook", "hook.lobu_extension"]
 
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
@@ -112,17 +128,23 @@ def test_a_module_uses_only_the_packages_of_its_layer(module: str) -> None:
             assert is_in(module, THIRD_PARTY[package]), f"{module} imports {package}"
 
 
-def test_the_hook_imports_nothing_outside_a_function_but_the_standard_library() -> None:
-    tree = ast.parse(MODULES["hook.lobu_hook"].read_text(encoding="utf-8"))
+@pytest.mark.parametrize("hook", LOADED_BY_PATH)
+def test_the_hook_imports_nothing_outside_a_function_but_the_standard_library(hook: str) -> None:
+    tree = ast.parse(MODULES[hook].read_text(encoding="utf-8"))
     outside = [n for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom))]
     names = {a.name for n in outside if isinstance(n, ast.Import) for a in n.names}
     names |= {str(n.module) for n in outside if isinstance(n, ast.ImportFrom)}
-    assert names <= {"__future__", "collections.abc", "os", "signal", "sys", "threading", "typing"}
+    assert names <= {
+        "__future__", "collections.abc", "os", "signal", "sys", "threading", "time", "typing"
+    }  # fmt: skip
 
 
-def test_the_hook_loads_in_pythons_older_than_our_floor_and_says_what_is_missing_there() -> None:
+@pytest.mark.parametrize("hook", LOADED_BY_PATH)
+def test_the_hook_loads_in_pythons_older_than_our_floor_and_says_what_is_missing_there(
+    hook: str,
+) -> None:
     # promptfoo takes whatever "python" is; a TypeError while loading costs minutes and is hidden.
-    tree = ast.parse(MODULES["hook.lobu_hook"].read_text(encoding="utf-8"), feature_version=(3, 7))
+    tree = ast.parse(MODULES[hook].read_text(encoding="utf-8"), feature_version=(3, 7))
     values = [n.value for n in tree.body if isinstance(n, (ast.Assign, ast.AnnAssign)) and n.value]
     evaluated = [
         ast.unparse(n) for v in values for n in ast.walk(v) if isinstance(n, ast.Subscript)
@@ -133,4 +155,4 @@ def test_the_hook_loads_in_pythons_older_than_our_floor_and_says_what_is_missing
 def test_the_hook_stands_alone_in_its_folder() -> None:
     # promptfoo puts the folder first on the import path: a neighbour would shadow a module.
     names = {path.name for path in (ROOT / "hook").iterdir()}
-    assert names - {"__pycache__"} == {"lobu_hook.py"}
+    assert names - {"__pycache__"} == {"lobu_hook.py", "lobu_extension.py"}

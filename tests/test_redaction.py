@@ -106,6 +106,33 @@ def test_no_string_or_key_of_a_json_value_holds_a_secret_afterwards(
     assert Redactor(secrets).json(redacted) == redacted
 
 
+@UNLIMITED
+@given(
+    st.lists(st.text('ab"\\\n:ü', min_size=6, max_size=9), max_size=3),
+    st.recursive(
+        st.none() | st.integers() | st.text('ab"\\\n:ü,{', max_size=20),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text('ab"\\\n:ü', max_size=12), inner),
+    ),
+)
+def test_the_quick_look_never_misses_what_a_thorough_one_would_find(
+    secrets: list[str], value: Any
+) -> None:
+    redactor = Redactor(secrets)
+    for separators in ((",", ":"), (", ", ": ")):
+        text = json.dumps(value, ensure_ascii=False, separators=separators)
+        assert redactor.may_occur_in(text) or redactor.json(value) == value
+
+
+@pytest.mark.parametrize(
+    "secret", ['pass"word-1', "pass\\word-1", "påss\tword-1", "line\u2028-secret", "s3cret-value"]
+)
+def test_the_quick_look_finds_a_secret_however_json_writes_it(secret: str) -> None:
+    redactor = Redactor([secret])
+    for value in ([f"<{secret}>"], {f"<{secret}>": 1}, {"a": [json.dumps(secret)]}):
+        assert redactor.may_occur_in(json.dumps(value, ensure_ascii=False))
+    assert not redactor.may_occur_in(json.dumps(["something", {"else": 1}]))
+
+
 def test_tuples_are_searched_too() -> None:
     assert Redactor(["s3cret-value"]).json(({"k": ("s3cret-value",)},)) == [{"k": [MASK]}]
 

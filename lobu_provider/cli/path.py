@@ -19,6 +19,7 @@ class _File(NamedTuple):
 
 FILES: Final = {
     "hook": _File("hook/lobu_hook.py", "what promptfoo loads as the provider (default)"),
+    "extension": _File("hook/lobu_extension.py", "what promptfoo runs around a whole run"),
     "schema": _File("config/config.schema.json", "JSON schema of the provider's config block"),
 }
 """Everything that can be asked for; a new file is a row here."""
@@ -32,13 +33,14 @@ _HELP: Final = """Print the path of a file that comes with lobu-provider, and no
 Example:
   export LOBU_PROVIDER_HOOK="$(lobu-provider path)"
   # and in promptfooconfig.yaml:  id: 'file://{{{{env.LOBU_PROVIDER_HOOK}}}}'
+  export LOBU_EXTENSION="$(lobu-provider path extension)"
 
 Exit codes: 0 printed, 2 no such name.
 """.format(files="\n".join(f"{name:<10} {file.about}" for name, file in FILES.items()))
 
 
 @click.command(
-    cls=Command, help=_HELP, short_help="Print where the hook file or the config schema is."
+    cls=Command, help=_HELP, short_help="Print where the hook, the extension or the schema is."
 )
 @click.argument("name", type=click.Choice(list(FILES)), default="hook")
 def path(name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
@@ -70,17 +71,31 @@ def first_fault(exc: ValidationError) -> ConfigError:
     """Return the first of pydantic's complaints in the words of a YAML file."""
     fault = exc.errors(include_url=False)[0]
     # Branches of a union are named after types; those are no part of the path in YAML.
-    names = [str(part) for part in fault["loc"] if part not in ("str", "list[str]")]
-    path = ".".join(name for name in names if name != "HeaderFromEnv")
+    names = [str(part) for part in fault["loc"]]
+    names = [names[0], *(name for name in names[1:] if not _BRANCH.fullmatch(name))]
+    path = ".".join(names)
     value = "" if names[0] in _SECRET_KEYS else f"; got {shown(fault['input'])}"
     return config_error(f"config.{path}: {_expected(names[0], fault)}{value}.{_advice(fault)}")
 
+
+_MILLISECONDS: Final = "expected a positive number of milliseconds"
+
+_BRANCH: Final = re.compile(r"str|list\[.*\]|constrained-str|HeaderFromEnv")
 
 _EXPECTED: Final = {
     "headers": "expected a mapping of header names to strings or {env: NAME}",
     "tokenCommand": "expected a command as one string, or as a list of strings",
     "retrievalTools": "expected a list of tool names",
-    "timeoutMs": "expected a positive number of milliseconds",
+    "timeoutMs": _MILLISECONDS,
+    "turnTimeoutMs": _MILLISECONDS,
+    "idleTimeoutMs": _MILLISECONDS,
+    "sessionStartGapMs": "expected a number of milliseconds from 0 to 60000",
+    "retries": "expected a whole number from 0 to 5",
+    "maxToolCalls": "expected a whole number of at least 1",
+    "maxConcurrentSessions": "expected a whole number of at least 1",
+    "maxMetadataKb": "expected a whole number of kilobytes of at least 1",
+    "answers": "expected a mapping of question patterns to the option to answer with",
+    "stopOnTool": "expected the name of a tool, or a list of names",
     "stringTranscript": "expected 'error' or 'prompt'",
 }
 
@@ -98,7 +113,7 @@ def _advice(fault: Any) -> str:
     value = fault["input"]
     if fault["type"] == "bool_type" and isinstance(value, str):
         return " Write it without quotes."
-    if fault["type"] == "float_type" and isinstance(value, str):
+    if fault["type"] in ("float_type", "int_type") and isinstance(value, str):
         number = value.strip().replace(".", "", 1)
         return " Write it without quotes." if number.isdigit() else " For example: 2000."
     if fault["type"] == "string_type" and isinstance(value, (bool, int, float)):

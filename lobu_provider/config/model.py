@@ -5,24 +5,18 @@ The JSON schema and the table in the README are generated from this model.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from lobu_provider.config.connection_keys import ConnectionKeys, NonEmpty
+
 Milliseconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NonEmpty = Annotated[str, Field(min_length=1)]
+NonBlank = Annotated[str, Field(pattern=r"\S")]
 
 
-class HeaderFromEnv(BaseModel):
-    """A header whose value is read from an environment variable, so that YAML never holds it."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
-
-    env: NonEmpty = Field(description="Name of the environment variable.")
-
-
-class ProviderConfig(BaseModel):
+class ProviderConfig(ConnectionKeys):
     """What may stand under ``config:``, in promptfoo's camelCase.
 
     ``null`` and blank strings count as not given; that is settled before this model is built.
@@ -37,54 +31,19 @@ class ProviderConfig(BaseModel):
         title="Lobu provider config",
     )
 
-    agent: str | None = Field(
-        None, description="Id of the agent at the gateway. Falls back to LOBU_AGENT. Required."
-    )
-    gateway: str | None = Field(
-        None,
-        description="Address of the gateway, or script:demo / script:FILE.json for the embedded "
-        "one. Falls back to LOBU_GATEWAY, then http://localhost:8787.",
-    )
-    token: str | None = Field(
-        None,
-        description="Bearer token. Works, but promptfoo stores it in its database: prefer "
-        "LOBU_TOKEN or one of the three keys below.",
-    )
-    token_env: str | None = Field(
-        None, description="Name of the environment variable that holds the token."
-    )
-    token_file: str | None = Field(
-        None,
-        description="File that holds the token; relative to the config file's folder.",
-    )
-    token_command: str | list[str] | None = Field(
-        None,
-        description="Command that prints the token, e.g. 'lobu token --raw'. Run without a shell, "
-        "at most 10 s, once in five minutes per process.",
-    )
-    org: str | None = Field(
-        None,
-        description="Organisation slug, sent as x-lobu-org for a token that belongs to several. "
-        "Falls back to LOBU_ORG.",
-    )
-    headers: dict[str, str | HeaderFromEnv] | None = Field(
-        None,
-        description="Extra request headers, e.g. for an auth proxy in front of the gateway. A "
-        "value is a string or {env: NAME}. Values are treated as secrets.",
-    )
-    provider: str | None = Field(
-        None,
-        description="Sent as given. Every gateway version we know accepts only 'claude' and "
-        "answers 400 to anything else; it does not select a model provider.",
-    )
-    model: str | None = Field(
-        None,
-        description="Model for the session, as PROVIDER/MODEL. Older gateways ignore it, newer "
-        "ones ignore a name without '/'; none reports which model ran.",
-    )
     timeout_ms: Milliseconds = Field(
         120_000,
         description="Time limit of one call in milliseconds, over session, all turns and clean-up.",
+    )
+    turn_timeout_ms: Milliseconds | None = Field(
+        None,
+        description="Time limit of one turn in milliseconds. None by default: the turns share "
+        "timeoutMs.",
+    )
+    idle_timeout_ms: Milliseconds = Field(
+        120_000,
+        description="How long a turn may go without any event of its own, in milliseconds. The "
+        "gateway's pings do not count.",
     )
     thread: str | None = Field(
         None,
@@ -114,6 +73,56 @@ class ProviderConfig(BaseModel):
         description="More tool names whose result_summary.snippets count as retrieved context, "
         "beside search_memory and lobu_search_memory.",
     )
+    retries: Annotated[int, Field(ge=0, le=5)] = Field(
+        0,
+        description="How often a case is repeated on a fresh thread when gateway, network or "
+        "worker failed; never after an answer, a time limit or a fault of yours. What the failed "
+        "try did stays done.",
+    )
+    answers: dict[str, NonBlank] = Field(
+        default_factory=dict,
+        description="Answers to the agent's question cards, as PATTERN: OPTION. A pattern is a "
+        "regular expression, searched in the question without regard to case; the first that "
+        "fits is answered with, as the next message.",
+    )
+    stop_on_tool: NonBlank | list[NonBlank] | None = Field(
+        None,
+        description="Name or names of tools after whose call the conversation ends. The running "
+        "turn may go on at the gateway.",
+    )
+    max_tool_calls: Annotated[int, Field(ge=1)] | None = Field(
+        None,
+        description="The conversation ends after so many tool calls. The running turn may go on "
+        "at the gateway.",
+    )
+    ephemeral_context: str | None = Field(
+        None,
+        description="Text sent beside each message. Newer gateways then leave out their own "
+        "digest of the workspace, which makes answers depend on its state; any short text will "
+        "do. 2,048 characters count.",
+    )
+    failure_texts: bool = Field(
+        True,
+        description="Whether a known failure sentence of the gateway in place of an answer makes "
+        "an error.",
+    )
+    max_concurrent_sessions: Annotated[int, Field(ge=1)] | None = Field(
+        None,
+        description="How many calls of one process talk to the gateway at once; others wait, and "
+        "their time limit waits with them. For the npm package: the Python file makes one call "
+        "at a time in each process.",
+    )
+    session_start_gap_ms: Annotated[float, Field(ge=0, le=60_000)] | None = Field(
+        None,
+        description="Least time between the starts of two sessions of one process in "
+        "milliseconds; 250 with maxConcurrentSessions, else 0.",
+    )
+    max_metadata_kb: Annotated[int, Field(ge=1)] = Field(
+        256,
+        description="Most kilobytes of metadata in a row: promptfoo's database grows by five "
+        "times that. Long texts are cut beyond it, with a mark, and metadata.truncated says "
+        "which; the entry of a tool call is never dropped.",
+    )
 
 
 PROMPTFOO_KEYS: Final = frozenset(
@@ -141,33 +150,3 @@ BESIDE_CONFIG: Final = frozenset({"delay", "env", "id", "label", "prompts", "tra
 def known_keys() -> list[str]:
     """Return every key of ours, as written in YAML."""
     return [field.alias or name for name, field in ProviderConfig.model_fields.items()]
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON schema of the config block (draft 2020-12).
-
-    promptfoo's own keys are allowed, everything else unknown is not; ``null`` and blank strings
-    mean not given.
-    """
-    schema = ProviderConfig.model_json_schema(by_alias=True)
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["description"] = "The config block of a Lobu provider in promptfooconfig.yaml."
-    properties: dict[str, Any] = schema["properties"]
-    for name, rules in properties.items():
-        properties[name] = _or_not_given(rules)
-    for key in sorted(PROMPTFOO_KEYS):
-        properties[key] = {"description": "Read by promptfoo, not by this provider."}
-    return schema
-
-
-_BLANK: Final = {"type": "string", "pattern": r"^\s*$"}
-
-
-def _or_not_given(rules: dict[str, Any]) -> dict[str, Any]:
-    about: dict[str, Any] = {key: rules[key] for key in ("description", "default") if key in rules}
-    one = {key: value for key, value in rules.items() if key not in (*about, "title")}
-    choices = list(rules.get("anyOf", [one]))
-    for nothing in ({"type": "null"}, _BLANK):
-        if nothing not in choices and not (nothing is _BLANK and {"type": "string"} in choices):
-            choices.append(nothing)
-    return {**about, "anyOf": choices}

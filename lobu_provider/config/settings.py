@@ -6,7 +6,6 @@ Values come from promptfoo's ``config`` block, then from ``options["env"]`` (the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,10 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from lobu_provider.config.environment import Environment, quoted_name
+from lobu_provider.config.answers import Answer, read_answers
+from lobu_provider.config.ca_file import find_ca_file
+from lobu_provider.config.combinations import refuse_combinations, warnings_of
+from lobu_provider.config.environment import Environment
 from lobu_provider.config.faults import (
     first_fault,
     refuse_template,
@@ -23,20 +25,9 @@ from lobu_provider.config.faults import (
     unknown_key,
 )
 from lobu_provider.config.gateway_url import DEFAULT_GATEWAY, is_script, normalise_gateway
-from lobu_provider.config.model import (
-    PROMPTFOO_KEYS,
-    HeaderFromEnv,
-    ProviderConfig,
-    known_keys,
-)
+from lobu_provider.config.headers import header_value, read_headers, secret_values
+from lobu_provider.config.model import PROMPTFOO_KEYS, ProviderConfig, known_keys
 from lobu_provider.errors import config_error
-
-_SECRET_NAME: Final = re.compile(
-    r"auth|code|cookie|credential|key|pass|phrase|pin|secret|session|signature|token",
-    re.IGNORECASE,
-)
-_PLAIN_WORD: Final = re.compile(r"[A-Za-z]{1,20}([ ._/-][A-Za-z]{1,20})*")
-"""A header such as ``X-Env: production`` is no secret: masking it would change answers."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +40,28 @@ class Settings:
     config: ProviderConfig
     """The block as written, for the keys that need no further treatment."""
     timeout_s: float
+    """Of one call, over session, all turns and clean-up."""
+    turn_timeout_s: float | None = None
+    idle_timeout_s: float = 120.0
+    """How long a turn may go without any event of its own; pings are none."""
+    retries: int = 0
+    """How often a whole case may be repeated on a fresh thread."""
+    answers: tuple[Answer, ...] = ()
+    """In the order in which they are tried."""
+    stop_on_tool: tuple[str, ...] = ()
+    max_tool_calls: int | None = None
+    max_concurrent_sessions: int | None = None
+    """Per process and gateway."""
+    session_start_gap_s: float = 0.0
+    """Least time between the starts of two sessions at the gateway."""
+    ephemeral_context: str | None = None
+    """Sent with each message."""
+    ca_file: Path | None = None
+    """An existing file of certificates."""
+    failure_texts: bool = True
+    """Whether a known failure sentence in place of an answer is an error."""
+    max_metadata_bytes: int = 256 * 1024
+    """Of ``metadata`` as JSON in UTF-8."""
     org: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     env: Environment = field(default_factory=lambda: Environment({}), repr=False)
@@ -59,14 +72,7 @@ class Settings:
     @property
     def secrets(self) -> list[str]:
         """Values that must appear nowhere, not even in an agent's answer."""
-        given = self.config.headers or {}
-        headers = [
-            value
-            for name, value in self.headers.items()
-            if isinstance(given.get(name), HeaderFromEnv)
-            or _SECRET_NAME.search(name)
-            or not _PLAIN_WORD.fullmatch(value)
-        ]
+        headers = secret_values(self.config.headers or {}, self.headers)
         return [*headers, self.config.token] if self.config.token else headers
 
     @property
@@ -94,19 +100,46 @@ def load_settings(options: Mapping[str, Any] | None) -> Settings:
         )
     gateway = config.gateway or env.get("LOBU_GATEWAY") or DEFAULT_GATEWAY
     source = "config.gateway" if config.gateway else "LOBU_GATEWAY"
+    gateway = (
+        gateway.strip() if is_script(gateway.strip()) else normalise_gateway(gateway, source=source)
+    )
+    refuse_combinations(config)
+    base_dir = Path(str(block.get("basePath") or "."))
+    turn_ms, idle_ms, gap_ms = config.turn_timeout_ms, config.idle_timeout_ms, _gap_ms(config)
+    stop = config.stop_on_tool or []
     return Settings(
         agent_id=_plain(agent_id, "config.agent" if config.agent else "LOBU_AGENT"),
-        gateway=gateway.strip()
-        if is_script(gateway.strip())
-        else normalise_gateway(gateway, source=source),
+        gateway=gateway,
         config=config,
         timeout_s=config.timeout_ms / 1000,
+        turn_timeout_s=None if turn_ms is None else turn_ms / 1000,
+        idle_timeout_s=idle_ms / 1000,
+        retries=config.retries,
+        answers=read_answers(config.answers),
+        stop_on_tool=tuple(n.strip() for n in ([stop] if isinstance(stop, str) else stop)),
+        max_tool_calls=config.max_tool_calls,
+        max_concurrent_sessions=config.max_concurrent_sessions,
+        session_start_gap_s=gap_ms / 1000,
+        ephemeral_context=config.ephemeral_context,
+        ca_file=None if config.ca_file is None else find_ca_file(base_dir, config.ca_file),
+        failure_texts=config.failure_texts,
+        max_metadata_bytes=config.max_metadata_kb * 1024,
         org=_org(config, env),
-        headers=_headers(config.headers or {}, env),
+        headers=read_headers(config.headers or {}, env),
         env=env,
-        base_dir=Path(str(block.get("basePath") or ".")),
-        warnings=tuple(_warnings(config)),
+        base_dir=base_dir,
+        warnings=tuple(warnings_of(config, gateway)),
     )
+
+
+_DEFAULT_GAP_MS: Final = 250.0
+"""A gateway that needs to be held back also starts its workers badly all at once."""
+
+
+def _gap_ms(config: ProviderConfig) -> float:
+    if config.session_start_gap_ms is not None:
+        return config.session_start_gap_ms
+    return 0.0 if config.max_concurrent_sessions is None else _DEFAULT_GAP_MS
 
 
 def parse_config(block: Mapping[str, Any]) -> ProviderConfig:
@@ -160,63 +193,4 @@ def _org(config: ProviderConfig, env: Environment) -> str | None:
     if org is None:
         return None
     refuse_template(org, "LOBU_ORG")
-    return _header_value("org", org.strip())
-
-
-_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-
-_OUR_HEADERS: Final = frozenset(
-    {"accept", "connection", "content-length", "content-type", "transfer-encoding"}
-)
-"""With another content type a gateway ignores the body and answers for its default agent."""
-
-
-def _headers(given: Mapping[str, str | HeaderFromEnv], env: Environment) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for name, value in given.items():
-        if name.strip().lower() == "authorization":
-            raise config_error(
-                "config.headers.Authorization: the Lobu token is sent in this header. "
-                "Give the token by LOBU_TOKEN, tokenEnv, tokenFile or tokenCommand."
-            )
-        if not _HEADER_NAME.fullmatch(name):
-            raise config_error(f"config.headers: {shown(name)} is not a header name.")
-        if name.lower() in _OUR_HEADERS:
-            raise config_error(f"config.headers.{name}: the provider sets this header itself.")
-        headers[name] = _header_value(f"headers.{name}", _resolve(name, value, env))
-    return headers
-
-
-def _resolve(name: str, value: str | HeaderFromEnv, env: Environment) -> str:
-    if isinstance(value, str):
-        return value.strip()
-    found = env.get(value.env)
-    if found is None:
-        raise config_error(
-            f"config.headers.{name}: the environment variable {quoted_name(value.env)} is not set."
-        )
-    return found
-
-
-def _header_value(key: str, value: str) -> str:
-    if not (value.isascii() and value.isprintable()):
-        raise config_error(
-            f"config.{key}: a header can hold only printable ASCII characters on one line; "
-            "the value (not shown) holds others."
-        )
-    return value
-
-
-def _warnings(config: ProviderConfig) -> list[str]:
-    found = []
-    if config.model is not None and "/" not in config.model:
-        found.append(
-            f"config.model {config.model!r} has no '/': newer gateways ignore it. "
-            "Write it as PROVIDER/MODEL."
-        )
-    if config.token is not None:
-        found.append(
-            "config.token: promptfoo stores the config, token included, in its database. "
-            "Prefer LOBU_TOKEN, tokenEnv, tokenFile or tokenCommand."
-        )
-    return found
+    return header_value("org", org.strip())

@@ -17,6 +17,7 @@ from lobu_provider.config.settings import Settings
 from lobu_provider.conversation import SessionPlan
 from lobu_provider.errors import config_error
 from lobu_provider.promptfoo.chat_prompt import read_chat_prompt
+from lobu_provider.promptfoo.message_checks import message_warnings
 from lobu_provider.promptfoo.transcript import read_transcript
 
 
@@ -52,6 +53,7 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
             "None of the conversation's earlier calls had a thread to go on in, so this one began "
             "a fresh one."
         )
+    warnings += message_warnings(messages)
     config = settings.config
     pinned = live or config.thread
     return CallPlan(

@@ -21,6 +21,10 @@ _WIRE_KEYS: Final = frozenset({"messageId", "timestamp", "processedMessageIds", 
 """Keys of a tool event that say nothing about the call."""
 
 
+_MESSAGES: Final = json.JSONEncoder(ensure_ascii=False)
+"""One for all: ``json.dumps`` would make a new one for each call."""
+
+
 def describe_turns(turns: Sequence[Turn], retrieval_tools: Iterable[str] = ()) -> dict[str, Any]:
     """Return the metadata that the turns give, all of it in the order in which it happened.
 
@@ -46,7 +50,7 @@ def describe_turns(turns: Sequence[Turn], retrieval_tools: Iterable[str] = ()) -
             for number, turn in enumerate(turns, start=1)
             for event in turn.interactions
         ],
-        "messages": json.dumps(_messages(turns), ensure_ascii=False),
+        "messages": _MESSAGES.encode(_messages(turns)),
     }
 
 

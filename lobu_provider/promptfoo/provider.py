@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import httpx
@@ -13,19 +14,18 @@ import httpx
 from lobu_provider.abort import Abort
 from lobu_provider.config.settings import Settings, load_settings
 from lobu_provider.config.token import find_token, forget_command_tokens, may_block
-from lobu_provider.connect import open_client
-from lobu_provider.conversation import open_conversation
 from lobu_provider.errors import Failure, LobuError, error_for, failure
-from lobu_provider.gateway_http import RequestLimits
+from lobu_provider.promptfoo.admission import START_GAPS, place
+from lobu_provider.promptfoo.attempts import hold_case
 from lobu_provider.promptfoo.call_plan import CallPlan, plan_call
-from lobu_provider.promptfoo.response import CallRecord, build_response
+from lobu_provider.promptfoo.call_record import CallRecord
+from lobu_provider.promptfoo.case import Line, converse
+from lobu_provider.promptfoo.response import build_response
 from lobu_provider.promptfoo.run_info import is_known_at_once, run_info
+from lobu_provider.promptfoo.time_limit import TimeLimit
 
-_DELETE_SHARE: Final = 0.1
-"""Part of the time limit that the deletion may take at most; 3 s of the default 120."""
-
-_HOST_MARGIN_S: Final = 5.0
-"""How long before promptfoo's own limit a call ends: its answer must still travel."""
+if TYPE_CHECKING:
+    from lobu_provider.http_over_aiohttp import AiohttpPool
 
 
 class LobuProvider:
@@ -36,6 +36,7 @@ class LobuProvider:
         host_limit_s: promptfoo's own limit on a call in seconds, ``None`` where it has none. The
             call ends before it, whatever ``timeoutMs`` says.
         transport: replaces the network, for scripting and tests.
+        pool: connections shared with other providers of this event loop.
     """
 
     def __init__(
@@ -44,10 +45,12 @@ class LobuProvider:
         *,
         host_limit_s: float | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
+        pool: AiohttpPool | None = None,
     ) -> None:
         self._options = options or {}
         self._host_limit_s = host_limit_s
         self._transport = transport
+        self._pool = pool
 
     def id(self) -> str:
         """Return the id from the options, else ``lobu:AGENT``."""
@@ -103,21 +106,27 @@ class LobuProvider:
         settings = load_settings(self._options)
         record.agent_id = settings.agent_id
         record.retrieval_tools = settings.config.retrieval_tools
+        record.max_metadata_bytes = settings.max_metadata_bytes
         record.secrets += settings.secrets
         record.private += settings.headers.values()
         record.warnings += settings.warnings
         plan = plan_call(settings, prompt, context)
         record.warnings += plan.warnings
         record.message_count = len(plan.messages)
-        deadline = started_s + self._timeout_s(settings, record)
+        limit = TimeLimit(settings.timeout_s, self._host_limit_s, started_s=started_s)
+        if limit.warning is not None:
+            record.warnings.append(limit.warning)
         loop = asyncio.get_running_loop()
         with anyio.CancelScope() as scope:
             with abort.listening(lambda: loop.call_soon_threadsafe(scope.cancel)):
-                with anyio.CancelScope(deadline=deadline) as preparing:
-                    token = await self._prepare(settings, context, record)
-                if preparing.cancelled_caught:
-                    raise error_for(_slow_preparation())
-                await self._converse(settings, token, plan, deadline, record)
+                async with AsyncExitStack() as held:
+                    with limit.waiting_for_others():
+                        await held.enter_async_context(place(settings, plan.session))
+                    with anyio.CancelScope(deadline=limit.deadline) as preparing:
+                        token = await self._prepare(settings, context, record)
+                    if preparing.cancelled_caught:
+                        raise error_for(_slow_preparation())
+                    await self._converse(settings, token, plan, limit, record)
         if scope.cancelled_caught:
             record.failure = failure(
                 "cancelled", "The run was interrupted before this call ended.", phase="create"
@@ -143,53 +152,17 @@ class LobuProvider:
         settings: Settings,
         token: str | None,
         plan: CallPlan,
-        deadline: float,
+        limit: TimeLimit,
         record: CallRecord,
     ) -> None:
-        record.thread = plan.session.thread
-        started_s = anyio.current_time()
-        left_s = deadline - started_s
-        delete_s = max(0.01, min(RequestLimits.delete_s, left_s * _DELETE_SHARE))
-        client = open_client(
-            settings,
-            token,
-            transport=self._transport,
-            limits=RequestLimits(delete_s=delete_s),
-            lasting=plan.session.keep or plan.session.resume,
-        )
-        async with (
-            client,
-            open_conversation(
-                client,
-                plan.session,
-                timeout_s=left_s - delete_s,
-                warnings=record.warnings,
-            ) as conversation,
-        ):
-            record.secrets.append(conversation.session.token)
-            record.gateway_session_id = conversation.session.id
-            record.turns = conversation.turns
-            try:
-                for message in plan.messages:
-                    turn = await conversation.say(message)
-                    if turn.failure is not None:
-                        break
-            finally:
-                record.latency_s = anyio.current_time() - started_s
+        line = Line(settings, token, transport=self._transport, pool=self._pool)
 
-    def _timeout_s(self, settings: Settings, record: CallRecord) -> float:
-        limit_s = self._host_limit_s
-        if limit_s is None:
-            return settings.timeout_s
-        # A tenth where the limit itself is short.
-        usable_s = limit_s - min(_HOST_MARGIN_S, limit_s * 0.1)
-        if settings.timeout_s <= usable_s:
-            return settings.timeout_s
-        record.warnings.append(
-            f"timeoutMs is cut from {settings.timeout_s * 1000:g} to {usable_s * 1000:g}: "
-            f"promptfoo itself gives a call {limit_s:g} s (config.timeout or REQUEST_TIMEOUT_MS)."
-        )
-        return usable_s
+        async def attempt(plan: CallPlan) -> None:
+            with limit.waiting_for_others():
+                await START_GAPS.wait(settings.gateway, settings.session_start_gap_s)
+            await converse(line, plan, limit.deadline, record)
+
+        await hold_case(attempt, plan, limit, record, retries=settings.retries)
 
 
 def _slow_preparation() -> Failure:

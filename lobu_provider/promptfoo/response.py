@@ -7,57 +7,20 @@ here: ``prompt`` (it would replace the variables that promptfoo shows), ``tokenU
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any, Final
 
-from lobu_provider.errors import Failure, failure
-from lobu_provider.json_safe import json_safe
+from lobu_provider.errors import Failure
+from lobu_provider.json_safe import MAX_DEPTH, json_safe, safe_text
+from lobu_provider.promptfoo.call_record import CallRecord, FailedAttempt
+from lobu_provider.promptfoo.json_cuts import json_bytes, json_text, utf8_length
 from lobu_provider.promptfoo.metadata import describe_turns, milliseconds
+from lobu_provider.promptfoo.size_limits import limit_metadata, limit_output, over_long_output
 from lobu_provider.redaction import Redactor
 from lobu_provider.turn import Turn
 
 MAX_MESSAGE: Final = 4000
 """Characters of an error or warning; a gateway's own text can be any length."""
-
-
-@dataclass
-class CallRecord:
-    """What is known of a call, filled in as it goes, so that a failure anywhere loses nothing."""
-
-    agent_id: str | None = None
-    thread: str | None = None
-    gateway_session_id: str | None = None
-    turns: Sequence[Turn] = ()
-    failure: Failure | None = None
-    """Why the call failed; a turn's own failure is taken from the turn."""
-    latency_s: float | None = None
-    """From the create request to the end of the last turn."""
-    warnings: list[str] = field(default_factory=list)
-    retrieval_tools: Sequence[str] = ()
-    run: Mapping[str, Any] = field(default_factory=dict)
-    message_count: int = 0
-    """How many messages were to be sent: a row without a turn for each is no success."""
-    secrets: list[str | None] = field(default_factory=list)
-    """Kept out of everything, the agent's own words included."""
-    private: list[str] = field(default_factory=list)
-    """Kept out of our own texts only, e.g. header values that are plain words."""
-
-    @property
-    def first_failure(self) -> Failure | None:
-        """The failure that the row shows: the first turn's that has one, else the call's."""
-        in_turn = next((t.failure for t in self.turns if t.failure is not None), None)
-        if in_turn is not None or self.failure is not None:
-            return in_turn or self.failure
-        completed = sum(turn.completed for turn in self.turns)
-        if self.message_count and completed == self.message_count:
-            return None
-        return failure(
-            "internal",
-            f"Only {completed} of {self.message_count} turns were completed, and no reason is "
-            "known. Please report this.",
-            phase="turn",
-        )
 
 
 def build_response(record: CallRecord) -> dict[str, Any]:
@@ -66,45 +29,81 @@ def build_response(record: CallRecord) -> dict[str, Any]:
     Secrets are looked for in all that came from outside. Names that we gave are left alone: a
     header such as ``User-Agent: promptfoo`` must not break the ``sessionId`` to go on with.
     """
-    redactor, own_words = Redactor(record.secrets), Redactor([*record.secrets, *record.private])
+    redactor = own_words = Redactor(record.secrets)
+    if record.private:
+        own_words = Redactor([*record.secrets, *record.private])
     failed = record.first_failure
-    last_output = record.turns[-1].output if record.turns else ""
-    told = {
+    warnings = [
+        *record.warnings,
+        *([record.ended_early] if record.ended_early is not None else ()),
+        *_turn_warnings(record.turns),
+    ]
+    # Each part is made JSON-safe once, what a gateway may nest before all else: that bounds it.
+    told = json_safe(_told(record), depth=MAX_DEPTH - 1)  # of the whole row
+    text = json_text(told)
+    if redactor.may_occur_in(text):
+        masked = redactor.json(told)
+        if masked != told:
+            warnings.append(
+                "A secret of this call stood in what the gateway sent, and was replaced by ***."
+            )
+            told, text = masked, json_text(masked)
+    output = safe_text(redactor.values(record.turns[-1].output if record.turns else ""))
+    too_long = over_long_output(output)
+    if too_long is not None:
+        warnings.append(f"output was cut to the first {too_long['limitCharacters']:,} characters.")
+    ours: dict[str, Any] = {
+        "warnings": [safe_text(_message(own_words, warning)) for warning in warnings],
+        "run": json_safe(record.run),
+    }
+    if record.attempts:
+        ours["attempts"] = [_attempt(attempt, redactor) for attempt in record.attempts]
+    if too_long is not None:
+        ours["truncated"] = {"output": too_long}
+    if failed is not None:
+        ours["error"] = describe_failure(failed)
+        # Switches off promptfoo's own retry, which would replay the transcript on any error whose
+        # text holds "429" or "rate limit", and would hide the text.
+        ours["rateLimitKind"] = "quota"
+    names = json_safe(
+        _present(agent=record.agent_id, thread=record.thread, sessionId=record.thread)
+    )
+    metadata = limit_metadata(
+        {**names, **told, **ours},
+        record.max_metadata_bytes,
+        size=utf8_length(text) + json_bytes({**names, **ours}) - 1,  # "}{" becomes ","
+    )
+    response: dict[str, Any] = {"output": limit_output(output)}
+    if failed is not None:
+        response["error"] = safe_text(f"[{failed.code}] {_message(own_words, failed.message)}")
+    response.update(
+        _present(sessionId=names.get("sessionId"), latencyMs=milliseconds(record.latency_s)),
+        metadata=metadata,
+    )
+    return response
+
+
+def _told(record: CallRecord) -> dict[str, Any]:
+    """What the gateway told; secrets may be in it."""
+    return {
         **_present(gatewaySessionId=record.gateway_session_id),
         **describe_turns(record.turns, record.retrieval_tools),
     }
-    # Made JSON-safe first, which bounds the depth of what a gateway may nest.
-    safe_told = json_safe(told)
-    masked = redactor.json(safe_told)
-    warnings = [*record.warnings, *_turn_warnings(record.turns)]
-    if masked != safe_told:
-        warnings.append(
-            "A secret of this call stood in what the gateway sent, and was replaced by ***."
-        )
-    metadata = {
-        **_present(agent=record.agent_id, thread=record.thread, sessionId=record.thread),
-        **masked,
-        "warnings": [_message(own_words, warning) for warning in warnings],
-        "run": record.run,
+
+
+def _attempt(attempt: FailedAttempt, redactor: Redactor) -> dict[str, Any]:
+    return {
+        "attempt": attempt.number,
+        **_present(thread=attempt.thread),
+        "error": attempt.code,
+        "turnsCompleted": attempt.turns_completed,
+        "toolCalls": redactor.json(json_safe(attempt.tool_names)),
     }
-    response: dict[str, Any] = {"output": redactor.values(last_output)}
-    if failed is not None:
-        response["error"] = f"[{failed.code}] {_message(own_words, failed.message)}"
-        metadata["error"] = describe_failure(failed)
-        # Switches off promptfoo's own retry, which would replay the transcript on any error whose
-        # text holds "429" or "rate limit", and would hide the text.
-        metadata["rateLimitKind"] = "quota"
-    response.update(
-        _present(sessionId=record.thread, latencyMs=milliseconds(record.latency_s)),
-        metadata=metadata,
-    )
-    safe: dict[str, Any] = json_safe(response)
-    return safe
 
 
 def _message(redactor: Redactor, text: str) -> str:
     """One of our texts: without secrets before it is cut, so that no half of one is left."""
-    text = redactor.text(text[: MAX_MESSAGE * 10])
+    text = redactor.text(redactor.values(text)[: MAX_MESSAGE * 10])
     return text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}..."
 
 

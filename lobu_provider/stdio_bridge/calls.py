@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from lobu_provider.abort import Abort
 from lobu_provider.errors import failure
-from lobu_provider.promptfoo.response import CallRecord, build_response
+from lobu_provider.promptfoo.call_record import CallRecord
+from lobu_provider.promptfoo.response import build_response
 from lobu_provider.stdio_bridge.protocol import Call, CallId, encode_result
 
 MAX_RUNNING: Final = 256

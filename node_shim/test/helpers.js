@@ -19,6 +19,8 @@ for (const name of Object.keys(process.env)) {
   if (/^(LOBU_(?!TEST_)|PROMPTFOO_)|^VIRTUAL_ENV$|^CI$/.test(name)) delete process.env[name];
 }
 
+process.env.LOBU_LEDGER_DIR = 'off';
+
 /** A new folder; it goes away with this process, as the programs in it may outlive their test. */
 export function folder() {
   const made = mkdtempSync(path.join(os.tmpdir(), 'lobu-shim-'));

@@ -45,6 +45,8 @@ test('what is printed of a provider holds no secret', () => {
   assert.deepEqual(JSON.parse(JSON.stringify(made)), {
     id: 'x',
     label: 'staging',
+    package: '@lobu/promptfoo-provider',
+    hidden: true,
     config: { agent: 'a', gateway: 'https://example.org/lobu', timeoutMs: 5 },
   });
   assert.doesNotMatch(util.inspect(made, { depth: 9 }), /secret/);

@@ -18,6 +18,7 @@ import pytest
 from lobu_provider.cli.checks import gateway as gateway_check
 from lobu_provider.cli.checks.examination import LIMIT_S
 from lobu_provider.cli.checks.promptfoo_tool import NODES, fitting_promptfoo, in_range
+from lobu_provider.probe import gateway as gateway_probe
 
 from .conftest import AGENT, CANARY, RunCli, Serve, Served, StartCli
 
@@ -212,8 +213,8 @@ def test_the_old_port_is_tried_without_the_token_when_nothing_is_at_the_new_one(
     served = connected()
     with socket.create_server(("127.0.0.1", 0)) as closed:
         free = closed.getsockname()[1]
-    monkeypatch.setattr(gateway_check, "_DEFAULT_PORT", free)
-    monkeypatch.setattr(gateway_check, "_OLD_PORT", int(served.url.rpartition(":")[2]))
+    monkeypatch.setattr(gateway_probe, "_DEFAULT_PORT", free)
+    monkeypatch.setattr(gateway_probe, "_OLD_PORT", int(served.url.rpartition(":")[2]))
     report = examine("--gateway", f"http://127.0.0.1:{free}")
     assert report.code == 3
     assert f"one answers at {served.url}/lobu, the port of older gateways" in report.text()
@@ -242,7 +243,7 @@ def test_a_name_that_is_not_looked_up_in_time_is_told(
     stop = threading.Event()
     connected()
     monkeypatch.setattr(gateway_check, "_DNS_LIMIT_S", 0.05)
-    monkeypatch.setattr(gateway_check, "_look_up", lambda host: stop.wait(30))
+    monkeypatch.setattr(gateway_probe, "_look_up", lambda host: stop.wait(30))
     report = examine("--gateway", "http://gateway.invalid:8787")
     stop.set()
     assert "not resolved in time" in report.text()

@@ -104,6 +104,23 @@ def test_promptfoo_s_variable_against_splitting_is_respected(
 
 
 @pytest.mark.parametrize(
+    ("entry", "is_repaired"),
+    [
+        ("file:///x/hook/lobu_extension.py:beforeAll", True),
+        ("file://{{env.LOBU_EXTENSION}}:beforeAll", True),
+        ("file://./node_modules/@lobu/promptfoo-provider/extension.js:beforeAll", True),
+        ("file:///x/hook/lobu_extension.py:afterAll", False),
+        ("file://hooks.py:beforeAll", False),
+    ],
+)
+def test_a_transcript_that_our_hook_repairs_is_no_fault(
+    examine: Lint, entry: str, is_repaired: bool
+) -> None:
+    config = {"tests": [a_test(vars={"transcript": ["a"]})], "extensions": [entry]}
+    assert statuses(examine(config), "transcripts") == ([] if is_repaired else ["fail"])
+
+
+@pytest.mark.parametrize(
     ("transform", "expected"),
     [
         ("metadata.retrievedContext", ["fail"]),

@@ -17,6 +17,11 @@ def test_without_a_name_the_hook_s_path_is_printed_and_nothing_else(run_cli: Run
     assert run_cli("path", "hook").stdout == result.stdout
 
 
+def test_the_extension_s_path_is_that_of_the_hooks_around_a_run(run_cli: RunCli) -> None:
+    printed = Path(run_cli("path", "extension").stdout.strip())
+    assert "def beforeAll(" in printed.read_text("utf-8")
+
+
 def test_the_schema_s_path_is_that_of_a_json_schema(run_cli: RunCli) -> None:
     printed = Path(run_cli("path", "schema").stdout.strip())
     assert "agent" in json.loads(printed.read_text("utf-8"))["properties"]

@@ -33,6 +33,13 @@ GOOD: list[dict[str, Any]] = [
     {"stringTranscript": "error"},
     {"retrievalTools": []},
     {"retrievalTools": ["a", "b"]},
+    {"caFile": "ca.pem", "ephemeralContext": "none", "failureTexts": False},
+    {"turnTimeoutMs": 1, "idleTimeoutMs": 0.5, "sessionStartGapMs": 0},
+    {"retries": 5, "maxToolCalls": 1, "maxConcurrentSessions": 1, "maxMetadataKb": 1},
+    {"answers": {}},
+    {"answers": {"size": "Large", ".": "Yes"}},
+    {"stopOnTool": "refund"},
+    {"stopOnTool": ["refund", "delete"]},
     *({key: {"any": [1]}} for key in sorted(PROMPTFOO_KEYS)),
 ]
 BAD: list[dict[str, Any]] = [
@@ -69,6 +76,26 @@ BAD: list[dict[str, Any]] = [
     {"retrievalTools": "a"},
     {"retrievalTools": [7]},
     {"retrievalTools": [""]},
+    {"caFile": 7},
+    {"turnTimeoutMs": 0},
+    {"idleTimeoutMs": "1"},
+    {"retries": 6},
+    {"retries": -1},
+    {"retries": 1.5},
+    {"retries": True},
+    {"answers": ["a"]},
+    {"answers": {"a": True}},
+    {"answers": {"a": " "}},
+    {"stopOnTool": 7},
+    {"stopOnTool": [" "]},
+    {"stopOnTool": [7]},
+    {"maxToolCalls": 0},
+    {"ephemeralContext": ["a"]},
+    {"failureTexts": "no"},
+    {"maxConcurrentSessions": 0},
+    {"sessionStartGapMs": -1},
+    {"sessionStartGapMs": 60001},
+    {"maxMetadataKb": 0},
 ]
 
 
@@ -113,4 +140,11 @@ def test_schema_and_model_refuse_the_same_blocks(block: dict[str, Any]) -> None:
 def test_defaults_in_the_schema_are_the_models() -> None:
     properties = json.loads(schema_text())["properties"]
     told = {key: rules["default"] for key, rules in properties.items() if rules.get("default")}
-    assert told == {"timeoutMs": 120_000, "dryRun": True, "stringTranscript": "error"}
+    assert told == {
+        "timeoutMs": 120_000,
+        "idleTimeoutMs": 120_000,
+        "dryRun": True,
+        "stringTranscript": "error",
+        "failureTexts": True,
+        "maxMetadataKb": 256,
+    }

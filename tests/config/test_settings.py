@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,6 +55,23 @@ ACCEPTED: list[tuple[str, Any, Any]] = [
     ("stringTranscript", "error", "error"),
     ("retrievalTools", ["docs_search"], ["docs_search"]),
     ("retrievalTools", [], []),
+    ("caFile", certifi.where(), certifi.where()),
+    ("turnTimeoutMs", 60_000, 60_000.0),
+    ("idleTimeoutMs", 0.5, 0.5),
+    ("retries", 0, 0),
+    ("retries", 5, 5),
+    ("answers", {}, {}),
+    ("answers", {"which size\\?": "Large"}, {"which size\\?": "Large"}),
+    ("stopOnTool", "refund", "refund"),
+    ("stopOnTool", ["refund", "delete"], ["refund", "delete"]),
+    ("stopOnTool", [], []),
+    ("maxToolCalls", 1, 1),
+    ("ephemeralContext", "none", "none"),
+    ("failureTexts", False, False),
+    ("maxConcurrentSessions", 1, 1),
+    ("sessionStartGapMs", 0, 0.0),
+    ("sessionStartGapMs", 60_000, 60_000.0),
+    ("maxMetadataKb", 1, 1),
 ]
 
 
@@ -111,6 +129,35 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("retrievalTools", "docs", "expected a list of tool names; got 'docs'"),
     ("retrievalTools", [7], "expected a list of tool names; got 7"),
     ("retrievalTools", [""], "expected a list of tool names; got ''"),
+    ("caFile", 7, "expected a string; got 7. Put it in quotes."),
+    ("caFile", ["a.pem"], "expected a string; got ['a.pem']"),
+    ("turnTimeoutMs", 0, "expected a positive number of milliseconds; got 0"),
+    ("turnTimeoutMs", "none", "expected a positive number of milliseconds; got 'none'"),
+    ("idleTimeoutMs", -1, "expected a positive number of milliseconds; got -1"),
+    ("idleTimeoutMs", float("inf"), "expected a positive number of milliseconds; got inf"),
+    ("retries", 6, "expected a whole number from 0 to 5; got 6"),
+    ("retries", -1, "expected a whole number from 0 to 5; got -1"),
+    ("retries", 1.5, "expected a whole number from 0 to 5; got 1.5"),
+    ("retries", True, "expected a whole number from 0 to 5; got True"),
+    ("retries", "2", "expected a whole number from 0 to 5; got '2'. Write it without quotes."),
+    ("answers", ["a"], "expected a mapping of question patterns to the option"),
+    ("answers", "yes", "expected a mapping of question patterns to the option"),
+    ("answers", {"sure": True}, "to the option to answer with; got True. Put it in quotes."),
+    ("answers", {"sure": " "}, "to the option to answer with; got ' '"),
+    ("answers", {"sure": None}, "to the option to answer with; got None"),
+    ("stopOnTool", 7, "expected the name of a tool, or a list of names; got 7"),
+    ("stopOnTool", [" "], "expected the name of a tool, or a list of names; got [' ']"),
+    ("stopOnTool", [["a"]], "expected the name of a tool, or a list of names; got [['a']]"),
+    ("maxToolCalls", 0, "expected a whole number of at least 1; got 0"),
+    ("maxToolCalls", 2.5, "expected a whole number of at least 1; got 2.5"),
+    ("ephemeralContext", 7, "expected a string; got 7. Put it in quotes."),
+    ("failureTexts", "no", "expected true or false; got 'no'. Write it without quotes."),
+    ("maxConcurrentSessions", 0, "expected a whole number of at least 1; got 0"),
+    ("sessionStartGapMs", -1, "expected a number of milliseconds from 0 to 60000; got -1"),
+    ("sessionStartGapMs", 60_001, "expected a number of milliseconds from 0 to 60000; got 60001"),
+    ("sessionStartGapMs", float("nan"), "expected a number of milliseconds from 0 to 60000"),
+    ("maxMetadataKb", 0, "expected a whole number of kilobytes of at least 1; got 0"),
+    ("maxMetadataKb", "256", "of at least 1; got '256'. Write it without quotes."),
 ]
 
 
@@ -316,6 +363,11 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
     assert (config.keep_session, config.render_turns) == (False, False)
     assert config.string_transcript == "error"
     assert config.retrieval_tools == []
+    assert (found.turn_timeout_s, found.idle_timeout_s, found.retries) == (None, 120.0, 0)
+    assert (found.answers, found.stop_on_tool, found.max_tool_calls) == ((), (), None)
+    assert (found.max_concurrent_sessions, found.session_start_gap_s) == (None, 0.0)
+    assert (found.ephemeral_context, found.ca_file, found.failure_texts) == (None, None, True)
+    assert found.max_metadata_bytes == 262_144
     assert found.warnings == ()
     assert not found.is_scripted
 
@@ -358,6 +410,38 @@ def test_a_value_of_two_lines_is_refused(key: str) -> None:
 def test_white_space_around_agent_and_org_is_dropped() -> None:
     found = load(agent=" support ", org=" acme ")
     assert (found.agent_id, found.org) == ("support", "acme")
+
+
+# --- units and shapes
+
+
+def test_milliseconds_become_seconds_and_kilobytes_bytes() -> None:
+    found = load(turnTimeoutMs=1500, idleTimeoutMs=250, sessionStartGapMs=100, maxMetadataKb=2)
+    assert (found.turn_timeout_s, found.idle_timeout_s) == (1.5, 0.25)
+    assert (found.session_start_gap_s, found.max_metadata_bytes) == (0.1, 2048)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [("refund", ("refund",)), ([" refund ", "delete"], ("refund", "delete")), ([], ())],
+)
+def test_one_tool_or_several_may_stop_a_conversation(written: Any, read: tuple[str, ...]) -> None:
+    assert load(stopOnTool=written).stop_on_tool == read
+
+
+@pytest.mark.parametrize(
+    ("config", "gap_s"),
+    [
+        ({}, 0.0),
+        ({"maxConcurrentSessions": 4}, 0.25),
+        ({"maxConcurrentSessions": 4, "sessionStartGapMs": 0}, 0.0),
+        ({"sessionStartGapMs": 1000}, 1.0),
+    ],
+)
+def test_a_limited_number_of_sessions_starts_staggered_unless_told_otherwise(
+    config: dict[str, Any], gap_s: float
+) -> None:
+    assert load(**config).session_start_gap_s == gap_s
 
 
 # --- headers

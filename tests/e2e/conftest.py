@@ -54,6 +54,7 @@ class Promptfoo:
             "PROMPTFOO_DISABLE_TELEMETRY": "1",
             "PROMPTFOO_DISABLE_UPDATE": "1",
             "PROMPTFOO_CACHE_ENABLED": "false",
+            "LOBU_LEDGER_DIR": str(folder / ".ledgers"),
         }
 
     def arguments(self, config: Path, *more: str) -> list[str]:

@@ -29,6 +29,7 @@ DATA_FILES = (
     "lobu_provider/config/config.schema.json",
     "lobu_provider/scripted_gateway/scripts/demo.json",
     "lobu_provider/hook/lobu_hook.py",
+    "lobu_provider/hook/lobu_extension.py",
 )
 
 CALL_THE_HOOK = """

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from lobu_provider.errors import CODES, Failure, failure
 from lobu_provider.events import Frame, parse_event
-from lobu_provider.promptfoo.response import CallRecord, build_response, describe_failure
+from lobu_provider.promptfoo.call_record import CallRecord
+from lobu_provider.promptfoo.response import build_response, describe_failure
 from lobu_provider.turn import Turn, fold_turn
 
 UNLIMITED = settings(deadline=None)

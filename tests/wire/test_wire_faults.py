@@ -38,6 +38,7 @@ from tests.wire.wire_answers import (
     stream,
     tool_use,
 )
+from tests.wire import wire_answers
 from tests.wire.wire_gateway import SESSION_TOKEN, TOKEN, Answer, WireGateway
 
 pytestmark = pytest.mark.anyio
@@ -156,7 +157,9 @@ async def test_a_stream_without_even_heartbeats_is_lost_before_the_time_limit() 
     async with WireGateway(answers(events=events)) as gateway:
         limits = RequestLimits(silence_s=0.3)
         async with (
-            GatewayClient(f"{gateway.url}/lobu", TOKEN, limits=limits) as client,
+            GatewayClient(
+                f"{gateway.url}/lobu", TOKEN, limits=limits, pool=wire_answers.pool
+            ) as client,
             open_conversation(client, SessionPlan("support-agent")) as conversation,
         ):
             turn = await conversation.say("hello")

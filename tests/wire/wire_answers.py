@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 import anyio
 
 from lobu_provider import LobuProvider
+from lobu_provider.http_over_aiohttp import AiohttpPool
 from tests.wire.wire_gateway import (
     LIMIT_S,
     SESSION_ID,
@@ -219,13 +220,18 @@ def answers(**special: Answer | Sequence[Answer]) -> Answers:
     return good
 
 
+pool: AiohttpPool | None = None
+"""Set for the tests of the second library."""
+
+
 async def call(url: str, *messages: str, **config: Any) -> dict[str, Any]:
     """Hold a conversation through the provider, bounded."""
     provider = LobuProvider(
         {
             "config": {"agent": "support-agent", "gateway": url, "timeoutMs": 60_000, **config},
             "env": {"LOBU_TOKEN": TOKEN},
-        }
+        },
+        pool=pool,
     )
     context = {"vars": {"transcript": [list(messages)]}} if len(messages) > 1 else None
     with anyio.fail_after(LIMIT_S):

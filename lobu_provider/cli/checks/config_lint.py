@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from lobu_provider.cli.checks.config_file import ConfigFile, ProviderEntry
-from lobu_provider.cli.checks.finding import Finding
+from lobu_provider.probe.finding import Finding
 
 MODEL_GRADED: Final = frozenset(
     {
@@ -65,6 +65,8 @@ def lint(config: ConfigFile) -> Iterator[Finding]:
 def _split_transcripts(config: ConfigFile) -> Iterator[Finding]:
     if os.environ.get("PROMPTFOO_DISABLE_VAR_EXPANSION", "").lower() in ("1", "true", "yes"):
         return
+    if any(_REPAIRS.search(str(entry)) for entry in _as_list(config.data.get("extensions"))):
+        return
     split = []
     for name, test in _named(config):
         options = {**_options(config.default_test), **_options(test)}
@@ -81,8 +83,19 @@ def _split_transcripts(config: ConfigFile) -> Iterator[Finding]:
             "fail",
             "promptfoo splits vars.transcript into one test per entry, so the turns are not one "
             f"conversation: {_listed(split)}",
-            "Add to defaultTest (or to the test):  options: {disableVarExpansion: true}",
+            "Add to defaultTest (or to the test):  options: {disableVarExpansion: true}  "
+            "or use the hook of docs/extension.md",
         )
+
+
+_REPAIRS: Final = re.compile(
+    r"(lobu_extension(\.py)?|LOBU_EXTENSION\b.*|promptfoo-provider/extension\.js):beforeAll$"
+)
+"""An entry of ``extensions`` that keeps promptfoo from splitting transcripts."""
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _context_transforms(config: ConfigFile) -> Iterator[Finding]:

@@ -16,13 +16,14 @@ from lobu_provider.cli.checks.config_file import (
     read_config,
 )
 from lobu_provider.cli.checks.config_lint import lint
-from lobu_provider.cli.checks.finding import Finding, TimeBudget, joined
-from lobu_provider.cli.checks.gateway import Target, check_gateway, resolve, token_fix
+from lobu_provider.cli.checks.gateway import check_gateway
 from lobu_provider.cli.checks.interpreter import check_interpreter
 from lobu_provider.cli.checks.promptfoo_tool import check_promptfoo, check_workers
 from lobu_provider.cli.checks.provider_script import check_scripts
 from lobu_provider.config.settings import load_settings
 from lobu_provider.errors import LobuError
+from lobu_provider.probe.finding import Finding, TimeBudget, joined
+from lobu_provider.probe.gateway import Target, distinct, resolve, token_fix
 from lobu_provider.redaction import Redactor
 
 LIMIT_S: Final = 26.0
@@ -90,7 +91,7 @@ class _Examination:
             for check in ("workers", "hook", "tests"):
                 yield Finding(check, "warn", unread)
         # Last: only these can take long.
-        targets = self._distinct_targets()
+        targets = distinct(self._targets)
         yield from joined(f for t in targets for f in check_gateway(t, self._budget))
         if not targets:
             for check in ("gateway", "token", "agent") if unread else ("gateway",):
@@ -126,19 +127,6 @@ class _Examination:
         for warning in settings.warnings:
             if not warning.startswith("config.token:"):  # told in the file's own checks
                 yield Finding("config", "warn", warning, where=where)
-
-    def _distinct_targets(self) -> list[Target]:
-        """Two entries that differ in nothing that the gateway sees are asked about once."""
-        seen: dict[Any, Target] = {}
-        for target in self._targets:
-            s = target.settings
-            headers = tuple(sorted(s.headers.items()))
-            config = (s.config.provider, s.config.model)
-            key = (s.gateway, s.agent_id, s.org, headers, config, target.token)
-            same = seen.get(key)
-            where = f"{same.where}, {target.where}" if same is not None else target.where
-            seen[key] = replace(same or target, where=where)
-        return list(seen.values())
 
 
 _AGENT_FIX: Final = "export LOBU_AGENT=ID  (or agent: ID in the config, or --agent ID)"

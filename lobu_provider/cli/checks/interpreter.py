@@ -13,8 +13,8 @@ from typing import Final
 
 import lobu_provider
 from lobu_provider.cli.checks.config_file import ProviderEntry
-from lobu_provider.cli.checks.finding import Finding, TimeBudget
 from lobu_provider.cli.checks.shell import run
+from lobu_provider.probe.finding import Finding, TimeBudget
 
 _CHECK: Final = "interpreter"
 _PROBE: Final = (

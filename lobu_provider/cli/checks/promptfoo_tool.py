@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from lobu_provider.cli.checks.config_file import ConfigFile, ProviderEntry
-from lobu_provider.cli.checks.finding import Finding, TimeBudget
 from lobu_provider.cli.checks.shell import run
+from lobu_provider.probe.finding import Finding, TimeBudget
 
 OLDEST: Final = (0, 121, 13)
 """Before it a second run of the same config returns cached, stale answers of a Python provider."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from lobu_provider.cli.checks.config_file import ConfigFile, ProviderEntry, script_name
-from lobu_provider.cli.checks.finding import Finding
+from lobu_provider.probe.finding import Finding
 
 _CHECK: Final = "hook"
 _FIX: Final = "export LOBU_PROVIDER_HOOK=\"$(lobu-provider path)\"  and  id: 'file://{{env.LOBU_PROVIDER_HOOK}}'"

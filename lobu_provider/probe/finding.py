@@ -1,4 +1,4 @@
-"""One line of the doctor's report, and the time that all of them together may take."""
+"""One thing that was looked at and what was found, and the time that all may take together."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ class Finding:
     """Whether a failure lies with the gateway (unreachable, refused) and not on this side."""
     where: str = ""
     """What it was found in, e.g. ``providers[0]``; blank where there is only one such thing."""
+    code: str = ""
+    """Of the failure behind it, a key of :data:`lobu_provider.errors.CODES`; blank without one."""
 
 
 def joined(findings: Iterable[Finding]) -> list[Finding]:

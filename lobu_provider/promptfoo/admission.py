@@ -1,0 +1,95 @@
+"""Hold calls back where others of this process must come first.
+
+Calls on one thread go one after the other: a gateway would merge their messages into one turn.
+With ``maxConcurrentSessions`` only so many calls talk to one gateway at once, and with
+``sessionStartGapMs`` their sessions start apart, since a gateway has few workers and starts them
+badly all at once. A wait takes none of a call's own time, and an abort ends it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import asynccontextmanager
+from typing import Final
+
+import anyio
+
+from lobu_provider.config.settings import Settings
+from lobu_provider.conversation import SessionPlan
+from lobu_provider.promptfoo.gate import Gate
+
+_registry_lock = threading.Lock()
+_gates: dict[Hashable, Gate] = {}
+_users: dict[Hashable, int] = {}
+
+
+@asynccontextmanager
+async def place(settings: Settings, session: SessionPlan) -> AsyncIterator[None]:
+    """Wait for this call's turn, and hold it until the block ends.
+
+    A call on a thread that goes on waits for the earlier ones on it before it takes a place, so
+    that it keeps none from others meanwhile.
+    """
+    thread = (settings.gateway, settings.org, session.agent_id, session.thread)
+    async with (
+        _held(thread, 1 if session.resume else None),
+        _held(settings.gateway, settings.max_concurrent_sessions),
+    ):
+        yield
+
+
+@asynccontextmanager
+async def _held(key: Hashable, limit: int | None) -> AsyncIterator[None]:
+    if limit is None:
+        yield
+        return
+    with _registry_lock:
+        gate = _gates.setdefault(key, Gate())
+        _users[key] = _users.get(key, 0) + 1
+    try:
+        await gate.enter(limit)
+        try:
+            yield
+        finally:
+            gate.leave()
+    finally:
+        with _registry_lock:
+            _users[key] -= 1
+            if not _users[key]:
+                del _gates[key], _users[key]
+
+
+class StartGaps:
+    """Keeps the starts of sessions at one gateway apart.
+
+    Args:
+        now_s: a clock that all event loops of the process share, in seconds.
+        sleep: waits so many seconds.
+    """
+
+    def __init__(
+        self,
+        now_s: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[object]] = anyio.sleep,
+    ) -> None:
+        self._now_s = now_s
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._last_start_s: dict[str, float] = {}
+
+    async def wait(self, gateway: str, gap_s: float) -> None:
+        """Wait until ``gap_s`` after the last session's start; the next comer waits from then."""
+        if gap_s <= 0:
+            return
+        now_s = self._now_s()
+        with self._lock:
+            start_s = max(now_s, self._last_start_s.get(gateway, now_s - gap_s) + gap_s)
+            self._last_start_s[gateway] = start_s
+        if start_s > now_s:
+            await self._sleep(start_s - now_s)
+
+
+START_GAPS: Final = StartGaps()
+"""Those of this process."""

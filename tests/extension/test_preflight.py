@@ -1,0 +1,202 @@
+"""Preflight: what stops a run before its first test, what is only told, over real sockets."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lobu_provider import ledger
+from lobu_provider.extension import hooks
+from lobu_provider.extension.hooks import StopRun, before_all
+from tests.extension.conftest import AGENT, TOKEN, Serve, python_provider, suite_of
+
+PACKAGE = "@lobu/promptfoo-provider"
+
+
+def run(told: list[str], *providers: dict[str, Any]) -> None:
+    before_all({"suite": suite_of(*providers)}, say=told.append)
+
+
+def stopped(told: list[str], *providers: dict[str, Any]) -> str:
+    with pytest.raises(StopRun) as stop:
+        run(told, *providers)
+    assert str(stop.value).startswith("The run was stopped before its first test.\n")
+    assert TOKEN not in str(stop.value)
+    return str(stop.value)
+
+
+def test_a_good_gateway_lets_the_run_go_on_and_keeps_nothing(
+    serve: Serve, token: str, told: list[str]
+) -> None:
+    served = serve()
+    run(told, served.provider())
+    assert told == []
+    assert (served.asked("POST"), served.asked("DELETE")) == (1, 1)
+    assert served.threads == []
+
+
+def test_each_distinct_gateway_agent_and_account_is_asked_once(
+    serve: Serve, token: str, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAME_TOKEN", TOKEN)
+    one, two = serve(), serve(agents=None, token=None)
+    other_agent = python_provider(agent="another", gateway=two.address)
+    run(
+        told,
+        one.provider(),
+        one.provider(timeoutMs=5000),
+        one.provider(tokenEnv="SAME_TOKEN"),
+        two.provider(),
+        other_agent,
+    )
+    assert (one.asked("POST"), two.asked("POST")) == (1, 2)
+
+
+def test_a_gateway_that_is_not_there_stops_the_run(token: str, told: list[str]) -> None:
+    provider = python_provider(agent=AGENT, gateway="http://127.0.0.1:9")
+    said = stopped(told, provider)
+    assert "providers[0]: [gateway] Cannot reach the gateway at http://127.0.0.1:9" in said
+    assert "Fix: Start the gateway" in said
+
+
+def test_a_refused_token_stops_the_run_with_the_command_to_get_one(
+    serve: Serve, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOBU_TOKEN", "owl_pat_expired_0123456789")
+    said = stopped(told, serve().provider())
+    assert "[auth]" in said
+    assert 'Fix: export LOBU_TOKEN="$(lobu token --raw)"' in said
+    assert "expired_0123" not in said
+
+
+def test_no_token_at_all_stops_the_run_without_a_request(serve: Serve, told: list[str]) -> None:
+    served = serve()
+    said = stopped(told, served.provider(tokenEnv="NOT_SET"))
+    assert "'NOT_SET' is not set" in said
+    assert 'Fix: export NOT_SET="$(lobu token --raw)"' in said
+    assert served.gateway.requests == []
+
+
+def test_an_unknown_agent_stops_the_run(serve: Serve, token: str, told: list[str]) -> None:
+    provider = python_provider(agent="suport-agent", gateway=serve().address)
+    said = stopped(told, provider)
+    assert "[not_found]" in said
+    assert "Fix: Check the agent (LOBU_AGENT)" in said
+
+
+def test_a_wrong_key_stops_the_run_also_with_the_embedded_gateway(told: list[str]) -> None:
+    provider = python_provider(agent=AGENT, gateway="script:demo", agentt="x")
+    assert "agentt" in stopped(told, provider)
+
+
+def test_every_fault_is_told_each_with_its_provider(
+    serve: Serve, token: str, told: list[str]
+) -> None:
+    there = serve().address
+    first, second = python_provider(agent="x", gateway=there), serve().provider()
+    third = {**python_provider(agent="y", gateway=there), "label": "staging"}
+    said = stopped(told, first, second, third)
+    assert "providers[0]: [not_found]" in said
+    assert "providers[2] (staging): [not_found]" in said
+    assert "providers[1]" not in said
+
+
+def test_the_embedded_gateway_needs_no_preflight(
+    told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("nothing was to be asked")
+
+    monkeypatch.setattr("lobu_provider.extension.preflight.probe", fail)
+    run(told, python_provider(agent=AGENT, gateway="script:demo", tokenEnv="NOT_SET"))
+    assert told == []
+
+
+def test_values_of_the_config_files_env_block_are_used(serve: Serve, told: list[str]) -> None:
+    served = serve()
+    provider = python_provider()
+    provider["options"]["env"] = {
+        "LOBU_AGENT": AGENT,
+        "LOBU_GATEWAY": served.address,
+        "LOBU_TOKEN": TOKEN,
+    }
+    run(told, provider)
+    assert served.asked("DELETE") == 1
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """The address of something that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_a_gateway_that_is_slow_is_told_and_does_not_stop_the_run(
+    silent: str, token: str, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hooks, "BEFORE_S", 0.3)
+    run(told, python_provider(agent=AGENT, gateway=silent))
+    (said,) = told
+    assert "providers[0]: " in said
+    assert "in time" in said
+    assert said.endswith("So it was not checked; the run goes on.")
+
+
+def test_a_session_that_a_slow_gateway_may_have_made_is_left_to_a_later_run(
+    silent: str, token: str, told: list[str], ledgers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hooks, "BEFORE_S", 0.3)
+    run(told, python_provider(agent=AGENT, gateway=silent))
+    (noted,) = ledger.runs()
+    (session,) = noted.sessions
+    assert (session.gateway, session.agent_id) == (f"{silent}/lobu", AGENT)
+    assert session.session_id == ""
+
+
+def test_a_busy_gateway_does_not_stop_the_run(serve: Serve, token: str, told: list[str]) -> None:
+    run(told, serve(create={"status": 429, "body": {"error": "busy"}}).provider())
+    assert "[rate_limit]" in told[0]
+
+
+def test_a_session_that_cannot_be_deleted_is_told(
+    serve: Serve, token: str, told: list[str]
+) -> None:
+    run(told, serve(delete={"status": 500}).provider())
+    assert "not deleted" in told[0]
+
+
+def test_a_slow_token_command_is_told_and_does_not_stop_the_run(
+    serve: Serve, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lobu_provider.extension.targets._TOKEN_LIMIT_S", 0.1)
+    run(told, serve().provider(tokenCommand="sleep 30"))
+    assert told == ["providers[0] was not checked: config.tokenCommand is slow."]
+
+
+def test_a_token_command_that_fails_stops_the_run(serve: Serve, told: list[str]) -> None:
+    assert "exit code 1" in stopped(told, serve().provider(tokenCommand="false"))
+
+
+def test_an_npm_provider_that_hides_options_is_not_judged(told: list[str]) -> None:
+    run(told, {"package": PACKAGE, "hidden": True, "config": {"agent": "a"}})
+    assert told[0].startswith("providers[0] was not looked at: the npm package tells no secrets")
+
+
+def test_an_npm_provider_that_hides_nothing_is_checked(
+    serve: Serve, token: str, told: list[str]
+) -> None:
+    served = serve()
+    config = {"agent": AGENT, "gateway": served.address}
+    run(told, {"package": PACKAGE, "hidden": False, "config": config})
+    assert served.asked("DELETE") == 1
+
+
+def test_no_secret_is_in_what_is_told(serve: Serve, told: list[str]) -> None:
+    served = serve(create={"status": 401, "body": {"error": f"bad {TOKEN} and sesame-open-1"}})
+    said = stopped(told, served.provider(token=TOKEN, headers={"X-Auth": "sesame-open-1"}))
+    assert "[auth]" in said
+    assert "sesame" not in said
