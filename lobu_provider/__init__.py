@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from lobu_provider.events import Event
     from lobu_provider.gateway_client import GatewayClient, SentMessage, Session
-    from lobu_provider.gateway_http import RequestLimits
+    from lobu_provider.http_exchange import RequestLimits
     from lobu_provider.promptfoo.provider import LobuProvider
     from lobu_provider.turn import ToolCall, Turn, fold_turn
 

@@ -12,9 +12,10 @@ import httpx
 from lobu_provider.config.gateway_url import SCRIPT_SCHEME
 from lobu_provider.config.settings import Settings
 from lobu_provider.gateway_client import GatewayClient
-from lobu_provider.gateway_http import RequestLimits
+from lobu_provider.http_exchange import RequestLimits
 
 if TYPE_CHECKING:
+    from lobu_provider.http_over_aiohttp import AiohttpPool
     from lobu_provider.scripted_gateway.gateway import ScriptedGateway
 
 _SCRIPT_URL: Final = "http://scripted.invalid/lobu"
@@ -29,6 +30,7 @@ def open_client(
     *,
     transport: httpx.AsyncBaseTransport | None = None,
     limits: RequestLimits | None = None,
+    pool: AiohttpPool | None = None,
     lasting: bool = False,
 ) -> GatewayClient:
     """Return a client for the gateway of ``settings``, to be used as an async context manager.
@@ -38,6 +40,7 @@ def open_client(
         token: from :func:`lobu_provider.config.token.find_token`.
         transport: replaces the network and the embedded gateway.
         limits: time limits of single requests.
+        pool: connections shared with other clients of this event loop.
         lasting: the conversation goes on in later calls. The embedded gateway then is one for the
             whole process; otherwise each client has its own, so that no call sees another's past.
 
@@ -55,6 +58,7 @@ def open_client(
         headers=settings.headers,
         transport=transport,
         limits=limits,
+        pool=pool,
     )
 
 

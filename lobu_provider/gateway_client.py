@@ -12,8 +12,9 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import anyio
@@ -21,15 +22,14 @@ import httpx
 
 from lobu_provider.errors import Phase, error_for, failure
 from lobu_provider.events import Frame
-from lobu_provider.gateway_http import (
-    RequestLimits,
-    chunks,
-    mapped_errors,
-    open_http,
-    read,
-)
+from lobu_provider.gateway_http import open_http, read
+from lobu_provider.http_exchange import Reply, RequestLimits
+from lobu_provider.http_faults import chunks, mapped_errors
 from lobu_provider.http_replies import HttpReply, failure_of_reply
 from lobu_provider.sse import iter_frames
+
+if TYPE_CHECKING:
+    from lobu_provider.http_over_aiohttp import AiohttpPool
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,8 @@ class GatewayClient:
         headers: sent with every request.
         transport: replaces the network, e.g. an ``httpx.MockTransport``.
         limits: time limits of single requests.
+        pool: connections shared with other clients of this event loop.
+        ca_file: certificates in PEM form that may vouch for the gateway, beside the usual ones.
 
     All methods raise :class:`lobu_provider.LobuError` for what the gateway or the network does,
     with a message that never holds a token.
@@ -84,13 +86,22 @@ class GatewayClient:
         headers: Mapping[str, str] | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         limits: RequestLimits | None = None,
+        pool: AiohttpPool | None = None,
+        ca_file: Path | None = None,
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self.limits = limits or RequestLimits()
         self._token = token
         self._org = org
         self._secrets = [value for value in (token, *(headers or {}).values()) if value]
-        self._http = open_http(self.base_url, dict(headers or {}), transport, self.limits)
+        self._http = open_http(
+            self.base_url,
+            headers or {},
+            self.limits,
+            transport=transport,
+            pool=pool,
+            ca_file=ca_file,
+        )
 
     async def __aenter__(self) -> GatewayClient:
         await self._http.__aenter__()
@@ -192,11 +203,14 @@ class GatewayClient:
             "Accept-Encoding": "identity",  # a proxy that compresses may hold events back
             "Cache-Control": "no-store",
         }
-        # The gateway may hold back even the headers until there is an event to send.
-        silence = httpx.Timeout(self.limits.silence_s, connect=self.limits.connect_s)
-        request = self._http.build_request("GET", url, headers=headers, timeout=silence)
         with mapped_errors("GET", url, "connect"):
-            response = await self._http.send(request, stream=True)
+            response = await self._http.send(
+                "GET",
+                url,
+                headers=headers,
+                # The gateway may hold back even the headers until there is an event to send.
+                silence_s=self.limits.silence_s,
+            )
         try:
             await self._check_stream(response, session)
             async with aclosing(iter_frames(chunks(response, on_bytes))) as frames:
@@ -205,14 +219,14 @@ class GatewayClient:
             with anyio.CancelScope(shield=True), anyio.move_on_after(1):
                 await response.aclose()
 
-    async def _check_stream(self, response: httpx.Response, session: Session) -> None:
+    async def _check_stream(self, response: Reply, session: Session) -> None:
         kind = response.headers.get("content-type", "")
-        if response.status_code == 200 and "text/event-stream" in kind.lower():
+        if response.status == 200 and "text/event-stream" in kind.lower():
             return
-        with mapped_errors("GET", str(response.url), "connect"):
+        with mapped_errors("GET", response.url, "connect"):
             with anyio.fail_after(self.limits.request_s):
                 reply = await read(response, self._secrets)
-        if response.status_code != 200:
+        if response.status != 200:
             raise error_for(failure_of_reply(reply, "connect", agent_id=session.agent_id))
         raise error_for(
             failure(
@@ -263,8 +277,11 @@ class GatewayClient:
             headers = {**headers, "Content-Type": "application/json"}
         limit_s = self.limits.request_s if limit_s is None else limit_s
         with mapped_errors(method, url, phase), anyio.fail_after(limit_s):
-            async with self._http.stream(method, url, content=content, headers=headers) as response:
+            response = await self._http.send(method, url, content=content, headers=headers)
+            try:
                 reply = await read(response, self._secrets)
+            finally:
+                await response.aclose()
         if 200 <= reply.status < 300 or reply.status in also_fine:
             return reply
         raise error_for(failure_of_reply(reply, phase, agent_id=agent_id))

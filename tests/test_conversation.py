@@ -17,7 +17,7 @@ from lobu_provider.errors import InfrastructureError
 from lobu_provider.event_loop import run
 from lobu_provider.events import Event, Frame
 from lobu_provider.gateway_client import GatewayClient, SentMessage, Session
-from lobu_provider.gateway_http import RequestLimits
+from lobu_provider.http_exchange import RequestLimits
 from lobu_provider.turn import Turn, fold_turn
 from tests.test_turn import complete, error, event, output, tool
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import httpx
@@ -16,10 +16,13 @@ from lobu_provider.config.token import find_token, forget_command_tokens, may_bl
 from lobu_provider.connect import open_client
 from lobu_provider.conversation import open_conversation
 from lobu_provider.errors import Failure, LobuError, error_for, failure
-from lobu_provider.gateway_http import RequestLimits
+from lobu_provider.http_exchange import RequestLimits
 from lobu_provider.promptfoo.call_plan import CallPlan, plan_call
 from lobu_provider.promptfoo.response import CallRecord, build_response
 from lobu_provider.promptfoo.run_info import is_known_at_once, run_info
+
+if TYPE_CHECKING:
+    from lobu_provider.http_over_aiohttp import AiohttpPool
 
 _DELETE_SHARE: Final = 0.1
 """Part of the time limit that the deletion may take at most; 3 s of the default 120."""
@@ -36,6 +39,7 @@ class LobuProvider:
         host_limit_s: promptfoo's own limit on a call in seconds, ``None`` where it has none. The
             call ends before it, whatever ``timeoutMs`` says.
         transport: replaces the network, for scripting and tests.
+        pool: connections shared with other providers of this event loop.
     """
 
     def __init__(
@@ -44,10 +48,12 @@ class LobuProvider:
         *,
         host_limit_s: float | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
+        pool: AiohttpPool | None = None,
     ) -> None:
         self._options = options or {}
         self._host_limit_s = host_limit_s
         self._transport = transport
+        self._pool = pool
 
     def id(self) -> str:
         """Return the id from the options, else ``lobu:AGENT``."""
@@ -154,6 +160,7 @@ class LobuProvider:
             settings,
             token,
             transport=self._transport,
+            pool=self._pool,
             limits=RequestLimits(delete_s=delete_s),
             lasting=plan.session.keep or plan.session.resume,
         )

@@ -6,12 +6,12 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from importlib.metadata import PackageNotFoundError
 from types import FrameType
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import lobu_provider
 from lobu_provider.abort import Abort
@@ -29,6 +29,9 @@ from lobu_provider.stdio_bridge.protocol import (
     encode_ready,
 )
 
+if TYPE_CHECKING:
+    from lobu_provider.http_over_aiohttp import AiohttpPool
+
 ALIVE_S: Final = 5.0
 """How often the client hears of us; it gives up after 30 s of silence."""
 
@@ -36,12 +39,29 @@ STOP_S: Final = 1.5
 """How long the calls may take to delete their sessions at the end."""
 
 
-async def answer(call: Call, abort: Abort) -> Mapping[str, Any]:
-    """Answer a call as every other door does; promptfoo sets this one no limit of its own."""
-    return await LobuProvider(call.options).call_api(call.prompt, call.context, abort=abort)
+def answer_with(pool: AiohttpPool | None) -> Answer:
+    """Answer calls as every other door does; promptfoo sets this one no limit of its own."""
+
+    async def answer(call: Call, abort: Abort) -> Mapping[str, Any]:
+        provider = LobuProvider(call.options, pool=pool)
+        return await provider.call_api(call.prompt, call.context, abort=abort)
+
+    return answer
 
 
-def serve(reading: int, writing: int, answer: Answer = answer) -> NoReturn:
+@asynccontextmanager
+async def shared_pool() -> AsyncIterator[AiohttpPool | None]:
+    """One pool for all calls, where aiohttp is installed (the extra ``speed``)."""
+    try:
+        from lobu_provider.http_over_aiohttp import AiohttpPool
+    except ImportError:
+        yield None
+        return
+    async with AiohttpPool() as pool:
+        yield pool
+
+
+def serve(reading: int, writing: int, answer: Answer | None = None) -> NoReturn:
     """Serve until the client is gone or a signal comes, then end the process.
 
     Args:
@@ -54,7 +74,7 @@ def serve(reading: int, writing: int, answer: Answer = answer) -> NoReturn:
 
 
 class _Server:
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Answer | None) -> None:
         self._answer = answer
         self._end: asyncio.Future[int]
         self._room = Room(ROOM_BYTES)
@@ -67,14 +87,15 @@ class _Server:
             signal.signal(number, self._on_signal)
         writer = Writer(writing, on_gone=partial(self._end_with, 0))
         self._send = writer.send
-        self._calls = Calls(self._answer, writer.send)
-        await writer.send(encode_ready(_version()))
-        Reader(reading, self._room, self._on_line, partial(self._end_with, 0)).start()
-        alive = asyncio.create_task(self._show_life())
-        code = await self._end
-        alive.cancel()
-        await self._calls.stop(STOP_S)
-        _leave(code)
+        async with shared_pool() as pool:
+            self._calls = Calls(self._answer or answer_with(pool), writer.send)
+            await writer.send(encode_ready(_version()))
+            Reader(reading, self._room, self._on_line, partial(self._end_with, 0)).start()
+            alive = asyncio.create_task(self._show_life())
+            code = await self._end
+            alive.cancel()
+            await self._calls.stop(STOP_S)
+            _leave(code)
 
     async def _show_life(self) -> None:
         """Tell the client now and then that this loop turns; else it would wait for ever."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote
@@ -22,6 +22,7 @@ from lobu_provider import (
     SessionPlan,
     open_conversation,
 )
+from lobu_provider.http_over_aiohttp import AiohttpPool
 from lobu_provider.scripted_gateway import ScriptedGateway, ScriptedTransport, parse_script
 from lobu_provider.scripted_gateway.requests import API, Request
 from lobu_provider.scripted_gateway.server import running
@@ -40,6 +41,7 @@ class Gateway:
     scripted: ScriptedGateway
     url: str
     transport: Callable[[], httpx.AsyncBaseTransport | None]
+    pool: AiohttpPool | None = None
 
     @property
     def requests(self) -> list[Request]:
@@ -60,23 +62,28 @@ class Gateway:
         ]
 
     def client(self, **options: Any) -> GatewayClient:
-        return GatewayClient(f"{self.url}/lobu", TOKEN, transport=self.transport(), **options)
+        return GatewayClient(
+            f"{self.url}/lobu", TOKEN, transport=self.transport(), pool=self.pool, **options
+        )
 
     def provider(self, **config: Any) -> LobuProvider:
         options = {
             "config": {"agent": "support-agent", "gateway": self.url, **config},
             "env": {"LOBU_TOKEN": TOKEN},
         }
-        return LobuProvider(options, transport=self.transport())
+        return LobuProvider(options, transport=self.transport(), pool=self.pool)
 
 
 Start = Callable[[Mapping[str, Any]], Gateway]
 
 
-@pytest.fixture(params=["in process", "socket"])
-def start(request: pytest.FixtureRequest) -> Iterator[Start]:
-    """Start a gateway with a script, behind one of the two transports."""
-    with ExitStack() as stack:
+@pytest.fixture(params=["in process", "socket", "socket with a pool"])
+async def start(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[Start]:
+    """Start a gateway with a script, behind one of the transports."""
+    async with AsyncExitStack() as stack:
+        pool = None
+        if request.param == "socket with a pool":
+            pool = await stack.enter_async_context(AiohttpPool())
 
         def made(script: Mapping[str, Any]) -> Gateway:
             scripted = ScriptedGateway(parse_script({"version": 1, **script}))
@@ -85,7 +92,7 @@ def start(request: pytest.FixtureRequest) -> Iterator[Start]:
                     scripted, "http://scripted.invalid", lambda: ScriptedTransport(scripted)
                 )
             url = stack.enter_context(running(scripted))
-            return Gateway(scripted, url, lambda: None)
+            return Gateway(scripted, url, lambda: None, pool)
 
         yield made
 

@@ -29,7 +29,7 @@ from lobu_provider.config.token import find_token, named_sources
 from lobu_provider.connect import open_client
 from lobu_provider.errors import Failure, LobuError
 from lobu_provider.gateway_client import GatewayClient
-from lobu_provider.gateway_http import RequestLimits
+from lobu_provider.http_exchange import RequestLimits
 
 LIMITS: Final = RequestLimits(connect_s=4, request_s=6, delete_s=2)
 _DNS_LIMIT_S: Final = 4.0

@@ -1,0 +1,86 @@
+"""What goes wrong under a request, as one of our errors: the only place that knows both."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+
+import httpx
+
+from lobu_provider.errors import Failure, Phase, config_error, error_for, failure
+from lobu_provider.http_exchange import Reply
+
+
+async def chunks(reply: Reply, on_bytes: Callable[[], None] | None) -> AsyncIterator[bytes]:
+    """The bytes of an event stream; a broken or silent one raises ``stream_lost``."""
+    try:
+        async for chunk in reply.body:
+            if on_bytes is not None:
+                on_bytes()
+            yield chunk
+    except httpx.TimeoutException as exc:
+        raise error_for(_stream_lost("fell silent: not even a heartbeat came")) from exc
+    except httpx.HTTPError as exc:
+        raise error_for(_stream_lost(f"broke: {_reason(exc)}")) from exc
+
+
+def _stream_lost(what: str) -> Failure:
+    return failure(
+        "stream_lost",
+        f"The event stream {what}. The gateway may have been restarted, or a proxy cut the "
+        "connection; the turn may still be running there.",
+        phase="turn",
+    )
+
+
+@contextmanager
+def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
+    """Turn what httpx raises into our errors."""
+    try:
+        yield
+    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as exc:
+        raise error_for(
+            failure(
+                "gateway",
+                f"Cannot reach the gateway at {url}: {_reason(exc)}. Is it running? "
+                "Start it, or correct 'gateway' in the config / LOBU_GATEWAY.",
+                phase=phase,
+            )
+        ) from exc
+    except (httpx.TimeoutException, TimeoutError) as exc:
+        raise error_for(
+            failure(
+                "timeout",
+                f"The gateway did not answer {method} {url} in time. "
+                "It accepts connections; see its log for what holds it up.",
+                phase=phase,
+            )
+        ) from exc
+    except httpx.LocalProtocolError as exc:  # its text repeats the header's value
+        raise config_error(
+            f"{method} {url} cannot be sent: the token or a header holds characters that HTTP "
+            "does not allow (not shown), such as a line end."
+        ) from exc
+    except httpx.DecodingError as exc:
+        raise error_for(
+            failure(
+                "gateway",
+                f"The reply to {method} {url} cannot be read: {_reason(exc)}. "
+                "A proxy in between may compress it wrongly.",
+                phase=phase,
+            )
+        ) from exc
+    except httpx.TransportError as exc:
+        raise error_for(
+            failure(
+                "gateway",
+                f"The connection broke during {method} {url}: {_reason(exc)}.",
+                phase=phase,
+            )
+        ) from exc
+    except (httpx.InvalidURL, UnicodeError) as exc:
+        raise config_error(f"The address {url} cannot be used: {exc}") from exc
+
+
+def _reason(exc: Exception) -> str:
+    return str(exc).strip() or type(exc).__name__

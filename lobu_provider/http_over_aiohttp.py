@@ -1,0 +1,169 @@
+"""HTTP by aiohttp, for many calls in one process: its parser is C and its pool a dictionary.
+
+Per request httpx takes three times as long, most of it in Python. aiohttp is an optional package,
+so this file is imported only where a pool is wanted.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Final
+
+import aiohttp
+import httpx
+from aiohttp.http_exceptions import ContentEncodingError, HttpProcessingError
+from yarl import URL
+
+from lobu_provider.http_exchange import Reply, RequestLimits
+
+KEEP_S: Final = 4.0
+"""How long an idle connection is kept: less than the 5 s of a Node server, so that no message is
+written to one that is just being closed."""
+
+MAX_HEADER_BYTES: Final = 65536
+
+
+class AiohttpPool:
+    """Connections shared by all conversations of an event loop; an async context manager."""
+
+    async def __aenter__(self) -> AiohttpPool:
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_S),
+            cookie_jar=aiohttp.DummyCookieJar(),  # cookies belong to a conversation
+            max_line_size=MAX_HEADER_BYTES,
+            max_field_size=MAX_HEADER_BYTES,
+            trust_env=False,
+        )
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._session.close()
+
+    def http(
+        self,
+        headers: Mapping[str, str],
+        limits: RequestLimits,
+        *,
+        certificates: ssl.SSLContext | None,
+    ) -> AiohttpHttp:
+        """Return what sends the requests of one conversation over this pool."""
+        return AiohttpHttp(self._session, headers, limits, certificates=certificates)
+
+
+class AiohttpHttp:
+    """The requests of one conversation; made by :meth:`AiohttpPool.http`."""
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        headers: Mapping[str, str],
+        limits: RequestLimits,
+        *,
+        certificates: ssl.SSLContext | None,
+    ) -> None:
+        self._session = session
+        self._headers = {"User-Agent": "lobu-provider", **headers}
+        self._limits = limits
+        self._certificates: ssl.SSLContext | bool = certificates or True
+        self._cookies: httpx.Cookies | None = None
+
+    async def __aenter__(self) -> AiohttpHttp:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Nothing to free: the connections are the pool's."""
+
+    async def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        content: str | None = None,
+        silence_s: float | None = None,
+    ) -> Reply:
+        """Send a request; see :meth:`lobu_provider.http_exchange.Http.send`."""
+        sent = {**self._headers, **headers}
+        _check(sent)
+        if self._cookies is not None:
+            sent["Cookie"] = _cookie_header(self._cookies, url)
+        wait_s = self._limits.request_s if silence_s is None else silence_s
+        with _in_httpx_words():
+            response = await self._session.request(
+                method,
+                URL(url, encoded=True),
+                headers=sent,
+                data=None if content is None else content.encode(),
+                allow_redirects=False,
+                ssl=self._certificates,
+                timeout=aiohttp.ClientTimeout(
+                    total=None, connect=self._limits.connect_s, sock_read=wait_s
+                ),
+            )
+        if "Set-Cookie" in response.headers:
+            self._cookies = _with_cookies(self._cookies, response)
+
+        async def aclose() -> None:
+            response.close()  # of a reply read to its end the connection is back in the pool
+
+        return Reply(method, url, response.status, response.headers, _body(response), aclose)
+
+
+async def _body(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    with _in_httpx_words():
+        async for chunk in response.content.iter_any():
+            yield chunk
+
+
+def _check(headers: Mapping[str, str]) -> None:
+    for value in headers.values():
+        if not (value.isascii() and value.isprintable()):
+            raise httpx.LocalProtocolError("Illegal header value")
+
+
+def _cookie_header(cookies: httpx.Cookies, url: str) -> str:
+    request = httpx.Request("GET", url)
+    cookies.set_cookie_header(request)
+    return str(request.headers.get("Cookie", ""))
+
+
+def _with_cookies(cookies: httpx.Cookies | None, response: aiohttp.ClientResponse) -> httpx.Cookies:
+    cookies = cookies or httpx.Cookies()
+    request = httpx.Request(response.method, str(response.url))
+    cookies.extract_cookies(
+        httpx.Response(response.status, headers=list(response.raw_headers), request=request)
+    )
+    return cookies
+
+
+@contextmanager
+def _in_httpx_words() -> Iterator[None]:
+    """Turn aiohttp's errors into httpx's, whose names the rest of the client knows."""
+    try:
+        yield
+    except aiohttp.ConnectionTimeoutError as exc:
+        raise httpx.ConnectTimeout(str(exc)) from exc
+    except aiohttp.ServerTimeoutError as exc:
+        raise httpx.ReadTimeout(str(exc)) from exc
+    except aiohttp.ClientConnectorError as exc:
+        raise httpx.ConnectError(str(exc)) from exc
+    except aiohttp.ClientPayloadError as exc:
+        if isinstance(exc.__cause__, ContentEncodingError):
+            raise httpx.DecodingError(str(exc)) from exc
+        raise httpx.RemoteProtocolError(str(exc)) from exc
+    except aiohttp.InvalidURL as exc:
+        raise httpx.InvalidURL(str(exc)) from exc
+    except aiohttp.ServerDisconnectedError as exc:
+        raise httpx.RemoteProtocolError("the server closed it without a reply") from exc
+    except (aiohttp.ClientOSError, ConnectionError) as exc:
+        raise httpx.ReadError(str(exc)) from exc
+    except (aiohttp.ClientError, HttpProcessingError) as exc:
+        raise httpx.RemoteProtocolError(str(exc)) from exc

@@ -1,0 +1,83 @@
+"""HTTP by httpx: the default, and the way through proxies."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+
+import httpx
+
+from lobu_provider.errors import config_error
+from lobu_provider.http_exchange import Reply, RequestLimits
+
+
+class HttpxHttp:
+    """One ``httpx.AsyncClient``.
+
+    Args:
+        headers: sent with every request.
+        limits: for the connection, and for each wait.
+        transport: replaces the network.
+        certificates: who may vouch for the gateway; ``None`` for plain HTTP.
+        trust_env: whether the environment may name a proxy.
+
+    Raises:
+        ConfigError: the environment's proxy or certificate settings cannot be used.
+    """
+
+    def __init__(
+        self,
+        headers: Mapping[str, str],
+        limits: RequestLimits,
+        *,
+        transport: httpx.AsyncBaseTransport | None,
+        certificates: ssl.SSLContext | None,
+        trust_env: bool,
+    ) -> None:
+        self._limits = limits
+        try:
+            self._client = httpx.AsyncClient(
+                headers=dict(headers),
+                transport=transport,
+                # Plain HTTP needs no certificates; building the context takes 23 ms.
+                verify=certificates or False,
+                trust_env=trust_env,
+                follow_redirects=False,
+            )
+        except (ValueError, OSError, ImportError, httpx.InvalidURL) as exc:
+            raise config_error(
+                "The proxy settings of the environment (HTTPS_PROXY, ALL_PROXY, ...) cannot be "
+                f"used: {exc}"
+            ) from exc
+
+    async def __aenter__(self) -> HttpxHttp:
+        await self._client.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._client.aclose()
+
+    async def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        content: str | None = None,
+        silence_s: float | None = None,
+    ) -> Reply:
+        """Send a request; see :meth:`lobu_provider.http_exchange.Http.send`."""
+        wait_s = self._limits.request_s if silence_s is None else silence_s
+        timeout = httpx.Timeout(wait_s, connect=self._limits.connect_s)
+        request = self._client.build_request(
+            method, url, headers=dict(headers), content=content, timeout=timeout
+        )
+        response = await self._client.send(request, stream=True)
+        return Reply(
+            method,
+            str(response.request.url),
+            response.status_code,
+            response.headers,
+            response.aiter_bytes(),
+            response.aclose,
+        )
