@@ -14,10 +14,10 @@ from uuid import uuid4
 
 from lobu_provider.blank import is_blank
 from lobu_provider.config.settings import Settings
-from lobu_provider.conversation import SessionPlan
 from lobu_provider.errors import config_error
 from lobu_provider.promptfoo.chat_prompt import read_chat_prompt
 from lobu_provider.promptfoo.transcript import read_transcript
+from lobu_provider.session_life import SessionPlan
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from lobu_provider.abort import Abort
 from lobu_provider.config.settings import Settings, load_settings
 from lobu_provider.config.token import find_token, forget_command_tokens, may_block
 from lobu_provider.connect import open_client
-from lobu_provider.conversation import open_conversation
 from lobu_provider.errors import Failure, LobuError, error_for, failure
 from lobu_provider.http_exchange import RequestLimits
 from lobu_provider.promptfoo.call_plan import CallPlan, plan_call
 from lobu_provider.promptfoo.response import CallRecord, build_response
 from lobu_provider.promptfoo.run_info import is_known_at_once, run_info
+from lobu_provider.session_life import open_conversation
 
 if TYPE_CHECKING:
     from lobu_provider.http_over_aiohttp import AiohttpPool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lobu_provider import outage, repeating
 from lobu_provider.http_over_aiohttp import AiohttpPool
 from tests.wire import wire_answers
 
@@ -13,3 +14,11 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """Choose what :func:`wire_answers.call` sends its requests with."""
     if request.param == "aiohttp":
         monkeypatch.setattr(wire_answers, "open_pool", AiohttpPool)
+
+
+@pytest.fixture(autouse=True)
+def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repeat requests and open streams again as often as ever, but at once."""
+    monkeypatch.setattr(repeating, "WAITS_S", (0.0, 0.0))
+    monkeypatch.setattr(outage, "WAITS_S", (0.0,) * len(outage.WAITS_S))
+    monkeypatch.setattr(outage, "FIRST_WAITS_S", (0.0, 0.0))
