@@ -9,14 +9,21 @@ from functools import lru_cache
 
 from work import Sums, Work, main
 
+from lobu_provider.http_over_aiohttp import AiohttpPool
 from lobu_provider.promptfoo.provider import LobuProvider
+
+
+@lru_cache
+def shared_pool() -> AiohttpPool:
+    """Return the one pool that the bridge would open."""
+    return AiohttpPool()
 
 
 @lru_cache
 def provider(work: Work) -> LobuProvider:
     """Return the one provider that promptfoo would make."""
     config = {"agent": work.agent, "gateway": work.url, "token": "user-token"}
-    return LobuProvider({"id": "lobu", "config": config})
+    return LobuProvider({"id": "lobu", "config": config}, pool=shared_pool())
 
 
 async def converse(work: Work, sums: Sums) -> None:
@@ -32,4 +39,4 @@ async def converse(work: Work, sums: Sums) -> None:
 
 
 if __name__ == "__main__":
-    main(converse)
+    main(converse, shared_pool())

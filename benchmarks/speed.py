@@ -63,7 +63,7 @@ class Client:
             [*self.command, json.dumps(asdict(work))],
             stdout=subprocess.PIPE,
             check=True,
-            env={**os.environ, "PYTHONPATH": str(self.tree)},
+            env={**os.environ, "PYTHONPATH": str(self.tree), "LOBU_PYTHON": sys.executable},
             text=True,
         )
         return Measured(**json.loads(done.stdout))
@@ -170,6 +170,7 @@ def main() -> None:
     options = parser.parse_args()
     node = Client(NODE, ("node", str(HERE / "node_client.mjs")))
     ours = [python_client("ours", "our_client.py")]
+    ours.append(Client("by npm", ("node", str(HERE / "shim_client.mjs"))))
     for tree in options.tree:
         name, _, folder = tree.partition("=")
         ours.append(python_client(name, "our_client.py", Path(folder).resolve()))

@@ -8,6 +8,7 @@ import resource
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import asdict, dataclass
 
 
@@ -47,10 +48,18 @@ class Sums:
 Converse = Callable[[Work, Sums], Awaitable[None]]
 
 
-def main(converse: Converse) -> None:
-    """Do the work of the command line with a client that is written in Python; print the result."""
+def main(converse: Converse, around: AbstractAsyncContextManager[object] | None = None) -> None:
+    """Do the work of the command line with a client that is written in Python; print the result.
+
+    ``around`` is open as long as it lasts.
+    """
     work = Work(**json.loads(sys.argv[1]))
-    print(json.dumps(asdict(asyncio.run(_measure(work, converse)))))
+
+    async def measured() -> Measured:
+        async with around or nullcontext():
+            return await _measure(work, converse)
+
+    print(json.dumps(asdict(asyncio.run(measured()))))
 
 
 async def _measure(work: Work, converse: Converse) -> Measured:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from lobu_provider.abort import Abort
     from lobu_provider.config.gateway_url import normalise_gateway
-    from lobu_provider.conversation import Conversation, SessionPlan, open_conversation
+    from lobu_provider.conversation import Conversation
     from lobu_provider.errors import (
         AgentError,
         ConfigError,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lobu_provider.gateway_client import GatewayClient, SentMessage, Session
     from lobu_provider.http_exchange import RequestLimits
     from lobu_provider.promptfoo.provider import LobuProvider
+    from lobu_provider.session_life import SessionPlan, open_conversation
     from lobu_provider.turn import ToolCall, Turn, fold_turn
 
 _HOMES: Final = {
@@ -39,12 +40,12 @@ _HOMES: Final = {
     "RequestLimits": "gateway_http",
     "SentMessage": "gateway_client",
     "Session": "gateway_client",
-    "SessionPlan": "conversation",
+    "SessionPlan": "session_life",
     "ToolCall": "turn",
     "Turn": "turn",
     "fold_turn": "turn",
     "normalise_gateway": "config.gateway_url",
-    "open_conversation": "conversation",
+    "open_conversation": "session_life",
 }
 
 __all__ = [

@@ -59,6 +59,7 @@ def open_client(
         transport=transport,
         limits=limits,
         pool=pool,
+        ca_file=settings.ca_file,
     )
 
 

@@ -43,10 +43,11 @@ CODES: Final[dict[str, CodeFacts]] = {
     "timeout": CodeFacts("infrastructure", True, "a time limit of ours or the gateway's ran out"),
     "stream_lost": CodeFacts("infrastructure", True, "the event stream ended before the turn did"),
     "empty": CodeFacts("agent", False, "the turn ended without any answer"),
+    "limit": CodeFacts("agent", False, "a limit of the config was passed, e.g. maxToolCalls"),
     "cancelled": CodeFacts("infrastructure", True, "the run was interrupted"),
     "internal": CodeFacts("infrastructure", False, "a fault in lobu-provider itself"),
 }
-"""Every code. The first twelve are the gateway client's vocabulary; the last two are ours."""
+"""Every code. The first twelve are the gateway client's vocabulary; the last three are ours."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,10 @@ class Failure:
     """Whether running the same case again may succeed."""
     turn: int | None = None
     """The turn it happened in, counted from 1; ``None`` before the first turn."""
+    repeatable: bool = False
+    """Whether the very same request may be sent again at once."""
+    retry_after_s: float | None = None
+    """How long the gateway asked to wait before that."""
 
     def in_turn(self, turn: int) -> Failure:
         """Return the same failure, placed in ``turn``."""
@@ -81,6 +86,8 @@ def failure(
     error_class: ErrorClass | None = None,
     retryable: bool | None = None,
     turn: int | None = None,
+    repeatable: bool = False,
+    retry_after_s: float | None = None,
 ) -> Failure:
     """Build a :class:`Failure`, taking class and retryability from :data:`CODES` unless given."""
     facts = CODES[code]
@@ -91,6 +98,8 @@ def failure(
         error_class=facts.error_class if error_class is None else error_class,
         retryable=facts.retryable if retryable is None else retryable,
         turn=turn,
+        repeatable=repeatable,
+        retry_after_s=retry_after_s,
     )
 
 

@@ -1,8 +1,8 @@
 """EventStream: a session's one event stream, read in the background for a whole conversation.
 
 It must be open before the first message: a gateway of version 11 delivers the end of a turn only
-to a stream that is open then, and replays at most 100 events of the last two minutes to a later
-one.
+to a stream that is open then or within 30 s, and replays at most 100 events of the last two
+minutes to a later one. So a lost stream is opened again at once.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import Final
 
 import anyio
 
-from lobu_provider.errors import Failure, error_for, failure
-from lobu_provider.events import Closed, Connected, Event, parse_event
+from lobu_provider.errors import Failure, LobuError, error_for, failure
+from lobu_provider.events import Closed, Connected, Event, Reconnected, parse_event
 from lobu_provider.gateway_client import GatewayClient, Session
+from lobu_provider.outage import MAX_OUTAGE_S, Outage
+from lobu_provider.replay import ReplayFilter
 
 BUFFER_EVENTS: Final = 1000
 """Events held while nobody reads; beyond it the gateway is made to wait, nothing is dropped."""
@@ -41,11 +43,15 @@ class EventStream:
         self._news = asyncio.Event()
         """Set when an event has come, or none will any more."""
         self._room = asyncio.Event()
-        self._alive = anyio.Event()
+        self._alive = asyncio.Event()
+        """Set while a connection has shown a sign of life, and when none will any more."""
+        self._ending = asyncio.Event()
+        self._replay = ReplayFilter()
+        self._outage = Outage()
         self._task: asyncio.Task[None] | None = None
-        self._end: Exception | None = None
+        self._end: LobuError | None = None
         self.connected_ms: float | None = None
-        """The gateway's timestamp on ``connected``; older events are replays."""
+        """The gateway's timestamp on the first ``connected``; older events are replays."""
 
     async def __aenter__(self) -> EventStream:
         self._task = asyncio.create_task(self._read())
@@ -63,19 +69,19 @@ class EventStream:
             await asyncio.wait([self._task])
 
     async def wait_until_open(self) -> None:
-        """Wait for the first byte, at most 5 s.
+        """Wait for the first byte, at most 5 s, or until a lost stream is open again.
 
         Raises:
-            LobuError: the stream could not be opened.
+            LobuError: the stream could not be opened, or has ended for good.
         """
-        with anyio.move_on_after(FIRST_BYTE_S):
+        with anyio.move_on_after(MAX_OUTAGE_S if self._outage.is_down else FIRST_BYTE_S):
             await self._alive.wait()
-        self.raise_if_ended()
-
-    def raise_if_ended(self) -> None:
-        """Raise the reason why no more events will come, if there is one."""
         if self._end is not None:
             raise self._end
+
+    def expect_end(self) -> None:
+        """The session is about to be deleted: the end of the stream is no fault any more."""
+        self._ending.set()
 
     async def next_event(self) -> Event:
         """Return the next event.
@@ -91,6 +97,10 @@ class EventStream:
         self._room.set()
         return self._events.popleft()
 
+    def has_heard_of(self, message_ids: frozenset[str]) -> bool:
+        """Return whether an event that waits to be read names one of the messages."""
+        return any(event.concerns(message_ids) for event in self._events)
+
     def take_waiting(self) -> list[Event]:
         """Return what has arrived and was not read: it precedes the message to be sent next."""
         waiting = list(self._events)
@@ -98,33 +108,64 @@ class EventStream:
         self._room.set()
         return waiting
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the gateway has shown that it knows of this stream."""
-        return self._alive.is_set()
-
     async def _read(self) -> None:
         try:
-            await self._read_events()
+            while self._end is None:
+                await self._read_one_connection()
         except Exception as exc:  # noqa: BLE001 - handed to whoever waits for the next event
-            self._finish(exc)
+            self._finish(exc if isinstance(exc, LobuError) else error_for(_internal(exc)))
         finally:
             self._finish(error_for(_ended("ended")))
-            self._alive.set()
+
+    async def _read_one_connection(self) -> None:
+        """Read until the connection is lost; then wait for the time to open the next.
+
+        Raises:
+            LobuError: there will be no other.
+        """
+        self._outage.begin(anyio.current_time())
+        self._replay.begin()
+        try:
+            await self._read_events()
+            lost = error_for(_ended("ended"))
+        except LobuError as exc:
+            lost = exc
+        if self._ending.is_set() or self._end is not None:
+            raise lost
+        self._alive.clear()
+        wait_s = self._outage.wait_s(lost.failure, anyio.current_time())
+        if wait_s is None:
+            raise error_for(self._outage.verdict(lost.failure))
+        with anyio.move_on_after(wait_s):
+            await self._ending.wait()
+            raise lost
 
     async def _read_events(self) -> None:
-        stream = self._client.stream_events(self._session, on_bytes=self._alive.set)
+        stream = self._client.stream_events(
+            self._session, on_bytes=self._on_bytes, last_id=self._replay.last_id
+        )
         async with stream as frames:
             async for frame in frames:
                 event = parse_event(frame, received_s=anyio.current_time())
                 if isinstance(event, Connected) and self.connected_ms is None:
                     self.connected_ms = event.timestamp_ms
+                if not self._replay.admits(frame, event):
+                    continue
+                self._outage.over()
                 if self._end is None:
                     await self._keep(event)
                 if isinstance(event, Closed):
                     # The end also where a proxy keeps the connection open after it.
                     reason = str(event.data.get("reason", "no reason"))[:200]
                     self._finish(error_for(_ended(f"was closed by the gateway ({reason})")))
+
+    def _on_bytes(self) -> None:
+        if self._alive.is_set():
+            return
+        self._alive.set()
+        if self._outage.opened():
+            self._events.append(Reconnected(name="reconnected", data={}))
+            self._news.set()
 
     async def _keep(self, event: Event) -> None:
         while len(self._events) >= BUFFER_EVENTS:
@@ -133,10 +174,11 @@ class EventStream:
         self._events.append(event)
         self._news.set()
 
-    def _finish(self, reason: Exception) -> None:
+    def _finish(self, reason: LobuError) -> None:
         """No more events; the first reason counts. What waits to be read can still be read."""
         self._end = self._end or reason
         self._news.set()
+        self._alive.set()
 
 
 def _ended(how: str) -> Failure:
@@ -144,5 +186,14 @@ def _ended(how: str) -> Failure:
         "stream_lost",
         f"The event stream {how} before the turn did. The gateway was stopped, a proxy cut the "
         "connection, or someone deleted the session (two runs on one thread delete each other's).",
+        phase="turn",
+        repeatable=how == "ended",
+    )
+
+
+def _internal(exc: Exception) -> Failure:
+    return failure(
+        "internal",
+        f"Reading the event stream failed: {type(exc).__name__}: {exc}. Please report this.",
         phase="turn",
     )

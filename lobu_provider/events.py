@@ -69,6 +69,10 @@ class Ping(Event):
     """A heartbeat, every 30 s on each connection."""
 
 
+class Reconnected(Event):
+    """Made by the client, by no gateway: the stream was lost, and is open again from here on."""
+
+
 class Closed(Event):
     """The session was deleted by someone; the stream ends next."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from uuid import uuid4
@@ -11,6 +10,7 @@ from lobu_provider.errors import Failure, Phase, failure
 from lobu_provider.events import Event
 from lobu_provider.gateway_client import SentMessage
 from lobu_provider.turn import Turn, fold_turn
+from lobu_provider.turn_clock import Limit, TurnLimits
 from lobu_provider.turn_events import (
     belongs_to_turn,
     ends_turn,
@@ -18,6 +18,7 @@ from lobu_provider.turn_events import (
     ids_of,
     is_late_evidence,
 )
+from lobu_provider.turn_story import TurnRules
 
 
 class Exchange:
@@ -29,7 +30,6 @@ class Exchange:
         started_s: when the message was sent, on the clock of the events.
         connected_ms: asks for the gateway's time of the connection: what names no message and is
             older is a replay. ``None`` where nothing can be one.
-        may_repeat: the stream may tell an event twice, replayed and live.
     """
 
     def __init__(
@@ -39,7 +39,6 @@ class Exchange:
         number: int,
         started_s: float,
         connected_ms: Callable[[], float | None] | None = None,
-        may_repeat: bool = False,
     ) -> None:
         self.text = text
         self.number = number
@@ -50,8 +49,9 @@ class Exchange:
         self.sent: SentMessage | None = None
         self.stopped: Failure | None = None
         """Why the wait ended before the turn did."""
+        self.cut_short: str | None = None
+        """Why the turn was left before its end, without that being a failure."""
         self._connected_ms = connected_ms
-        self._told: set[str] | None = set() if may_repeat else None
         self._events: list[Event] = []
         self._ended = False
         self._merged_ids: frozenset[str] = frozenset()
@@ -76,8 +76,6 @@ class Exchange:
         own = belongs_to_turn(event, ids, connected_ms=self._replays_before_ms) and (
             not self.is_over or is_late_evidence(event)
         )
-        if self._is_repeat(event):
-            return False
         if own or not self.is_over:
             self._events.append(event)
         if not self._ended and ends_turn(event, self.message_ids):
@@ -96,18 +94,10 @@ class Exchange:
         own = [e.timestamp_ms for e in self._events if e.concerns(self.message_ids)]
         return min((ms for ms in own if ms is not None), default=None)
 
-    def _is_repeat(self, event: Event) -> bool:
-        if self._told is None:
-            return False
-        key = event.name + json.dumps(event.data, sort_keys=True, default=str)
-        repeated = key in self._told
-        self._told.add(key)
-        return repeated
-
-    def turn(self, *, final_text_expected: bool = False) -> Turn:
+    def turn(self, rules: TurnRules) -> Turn:
         """Fold what has come so far."""
         own = events_of_turn(self._events, self.message_ids, connected_ms=self._replays_before_ms)
-        turn = fold_turn(self.text, own, final_text_expected=final_text_expected)
+        turn = fold_turn(self.text, own, rules)
         # What the gateway itself reported says more than how the wait for it ended.
         cause = turn.failure or self.stopped
         ended_s = self.ended_s
@@ -118,19 +108,24 @@ class Exchange:
             trace_id=self.sent.trace_id if self.sent is not None else None,
             latency_s=None if ended_s is None else ended_s - self.started_s,
             sent_s=self.started_s,
+            cut_short=None if turn.completed else self.cut_short,
         )
 
-    def out_of_time(self) -> Failure:
-        """Return the failure of a turn that the call's time limit cut off."""
+    def out_of_time(self, limit: Limit, limits: TurnLimits) -> Failure:
+        """Return the failure of a turn that a time limit cut off."""
         if self.phase == "send":
             where = "while the message was being sent"
         elif not self._events:
             where = "before the gateway sent any event"
         else:
             where = f"while the turn was running; the last event was {self._events[-1].name!r}"
+        what, key = {
+            "idle": (f"No event of the turn came for {limits.idle_s:g} s", "idleTimeoutMs"),
+            "turn": (f"The time limit of {limits.turn_s:g} s for a turn ran out", "turnTimeoutMs"),
+        }.get(limit, ("The time limit of the call ran out", "timeoutMs"))
         return failure(
             "timeout",
-            f"The time limit of the call ran out in turn {self.number}, {where}. "
-            "Raise timeoutMs if the agent needs longer; the turn may still run at the gateway.",
+            f"{what} in turn {self.number}, {where}. "
+            f"Raise {key} if the agent needs longer; the turn may still run at the gateway.",
             phase=self.phase,
         )

@@ -20,12 +20,13 @@ from urllib.parse import quote
 import anyio
 import httpx
 
-from lobu_provider.errors import Phase, error_for, failure
+from lobu_provider.errors import Failure, LobuError, Phase, error_for, failure
 from lobu_provider.events import Frame
 from lobu_provider.gateway_http import open_http, read
 from lobu_provider.http_exchange import Reply, RequestLimits
 from lobu_provider.http_faults import chunks, mapped_errors
 from lobu_provider.http_replies import HttpReply, failure_of_reply
+from lobu_provider.repeating import repeated
 from lobu_provider.sse import iter_frames
 
 if TYPE_CHECKING:
@@ -162,22 +163,44 @@ class GatewayClient:
         self._secrets.append(token)
         return Session(id=session_id, agent_id=agent_id, thread=thread, token=token)
 
-    async def send_message(self, session: Session, content: str, *, message_id: str) -> SentMessage:
+    async def send_message(
+        self,
+        session: Session,
+        content: str,
+        *,
+        message_id: str,
+        ephemeral_context: str | None = None,
+        is_heard: Callable[[], bool] = lambda: False,
+    ) -> SentMessage:
         """Queue a user message.
+
+        Sent again, under the same id, only when the gateway cannot have answered: the connection
+        failed or broke, 502, 503 and 504. The gateway queues one id once.
 
         Args:
             session: an open session; a deleted one answers 403.
             content: the text.
             message_id: a fresh id; a used one gets no second answer, ever.
+            ephemeral_context: told to the agent with this message; newer gateways otherwise tell
+                it of their own accord what is going on in the workspace.
+            is_heard: whether events of this message have come already: then it is queued, whatever
+                became of the reply.
         """
-        reply = await self._request(
-            "POST",
-            f"{_path(session)}/messages",
-            "send",
-            session.agent_id,
-            body={"content": content, "messageId": message_id},
-            headers=_bearer(session.token),
-        )
+        more = {} if ephemeral_context is None else {"ephemeralContext": ephemeral_context}
+        try:
+            reply = await self._request(
+                "POST",
+                f"{_path(session)}/messages",
+                "send",
+                session.agent_id,
+                body={"content": content, "messageId": message_id, **more},
+                headers=_bearer(session.token),
+                may_repeat=lambda failed: failed.code != "rate_limit" and not is_heard(),
+            )
+        except LobuError as exc:
+            if not (exc.failure.repeatable and is_heard()):
+                raise
+            return SentMessage(message_id=message_id, job_id=None, trace_id=None)
         answer = reply.json_object("send")
         echoed, job_id = answer.get("messageId"), answer.get("jobId")
         return SentMessage(
@@ -188,20 +211,31 @@ class GatewayClient:
 
     @asynccontextmanager
     async def stream_events(
-        self, session: Session, *, on_bytes: Callable[[], None] | None = None
+        self,
+        session: Session,
+        *,
+        on_bytes: Callable[[], None] | None = None,
+        last_id: str | None = None,
     ) -> AsyncIterator[AsyncIterator[Frame]]:
         """Open the session's event stream; yields the frames as they arrive.
 
         Args:
             session: an open session; a deleted one answers 404.
             on_bytes: called at each chunk, before it is parsed.
+            last_id: the last ``id:`` that was seen; a gateway that knows ids (20.x) then leaves
+                out what came before.
         """
         url = f"{self.base_url}{_path(session)}/events"
+        resume = {}
+        if last_id is not None:
+            resume = {"Last-Event-ID": last_id}
+            url += f"?since={quote(last_id, safe='')}"
         headers = {
             **_bearer(session.token),
             "Accept": "text/event-stream",
             "Accept-Encoding": "identity",  # a proxy that compresses may hold events back
             "Cache-Control": "no-store",
+            **resume,
         }
         with mapped_errors("GET", url, "connect"):
             response = await self._http.send(
@@ -268,6 +302,7 @@ class GatewayClient:
         body: Mapping[str, Any] | None = None,
         limit_s: float | None = None,
         also_fine: tuple[int, ...] = (),
+        may_repeat: Callable[[Failure], bool] = lambda _: True,
     ) -> HttpReply:
         url = self.base_url + path
         content = None
@@ -275,16 +310,21 @@ class GatewayClient:
             # ASCII, unlike httpx's own: a lone surrogate can be sent only as an escape.
             content = json.dumps(body)
             headers = {**headers, "Content-Type": "application/json"}
-        limit_s = self.limits.request_s if limit_s is None else limit_s
+        request_s = self.limits.request_s
+
+        async def send() -> HttpReply:
+            with mapped_errors(method, url, phase), anyio.fail_after(request_s):
+                response = await self._http.send(method, url, content=content, headers=headers)
+                try:
+                    reply = await read(response, self._secrets)
+                finally:
+                    await response.aclose()
+            if 200 <= reply.status < 300 or reply.status in also_fine:
+                return reply
+            raise error_for(failure_of_reply(reply, phase, agent_id=agent_id))
+
         with mapped_errors(method, url, phase), anyio.fail_after(limit_s):
-            response = await self._http.send(method, url, content=content, headers=headers)
-            try:
-                reply = await read(response, self._secrets)
-            finally:
-                await response.aclose()
-        if 200 <= reply.status < 300 or reply.status in also_fine:
-            return reply
-        raise error_for(failure_of_reply(reply, phase, agent_id=agent_id))
+            return await repeated(send, may_repeat=may_repeat)
 
     def _user_headers(self) -> dict[str, str]:
         headers = _bearer(self._token) if self._token is not None else {}

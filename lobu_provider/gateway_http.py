@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,7 +16,7 @@ import httpx
 from lobu_provider.errors import config_error
 from lobu_provider.http_exchange import Http, Reply, RequestLimits
 from lobu_provider.http_over_httpx import HttpxHttp
-from lobu_provider.http_replies import HttpReply
+from lobu_provider.http_replies import HttpReply, retry_after_s
 
 if TYPE_CHECKING:
     from lobu_provider.http_over_aiohttp import AiohttpPool
@@ -99,5 +100,8 @@ async def read(reply: Reply, secrets: Iterable[str] = ()) -> HttpReply:
         status=reply.status,
         body=body[:MAX_REPLY_BYTES].decode("utf-8", "replace"),
         location=reply.headers.get("location"),
+        retry_after_s=retry_after_s(
+            reply.headers.get("retry-after"), datetime.now(tz=timezone.utc)
+        ),
         secrets=tuple(secrets),
     )

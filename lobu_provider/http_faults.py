@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import httpx
 
@@ -20,6 +21,9 @@ async def chunks(reply: Reply, on_bytes: Callable[[], None] | None) -> AsyncIter
             yield chunk
     except httpx.TimeoutException as exc:
         raise error_for(_stream_lost("fell silent: not even a heartbeat came")) from exc
+    except httpx.DecodingError as exc:  # it would be no better the next time
+        broken = _stream_lost(f"cannot be decompressed: {_reason(exc)}")
+        raise error_for(replace(broken, repeatable=False)) from exc
     except httpx.HTTPError as exc:
         raise error_for(_stream_lost(f"broke: {_reason(exc)}")) from exc
 
@@ -30,6 +34,7 @@ def _stream_lost(what: str) -> Failure:
         f"The event stream {what}. The gateway may have been restarted, or a proxy cut the "
         "connection; the turn may still be running there.",
         phase="turn",
+        repeatable=True,
     )
 
 
@@ -45,6 +50,7 @@ def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
                 f"Cannot reach the gateway at {url}: {_reason(exc)}. Is it running? "
                 "Start it, or correct 'gateway' in the config / LOBU_GATEWAY.",
                 phase=phase,
+                repeatable=True,
             )
         ) from exc
     except (httpx.TimeoutException, TimeoutError) as exc:
@@ -76,6 +82,7 @@ def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
                 "gateway",
                 f"The connection broke during {method} {url}: {_reason(exc)}.",
                 phase=phase,
+                repeatable=True,
             )
         ) from exc
     except (httpx.InvalidURL, UnicodeError) as exc:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -30,6 +32,8 @@ class HttpReply:
     body: str
     location: str | None = None
     """Target of a redirect."""
+    retry_after_s: float | None = None
+    """How long the gateway asks to wait, from ``Retry-After``."""
     secrets: tuple[str, ...] = field(default=(), repr=False)
     """What a message must not repeat: a careless server shows the request's own headers."""
 
@@ -110,6 +114,25 @@ def error_text(body: str) -> str:
     return quote_body(body)
 
 
+def retry_after_s(value: str | None, now: datetime) -> float | None:
+    """Read a ``Retry-After`` header, seconds or a date; ``None`` if it says nothing usable.
+
+    Example::
+
+        retry_after_s("120", now)  # 120.0
+    """
+    text = (value or "").strip()
+    if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text, re.ASCII):
+        return float(text)
+    try:
+        date = parsedate_to_datetime(text)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    if date.tzinfo is None:  # "-0000": no zone is known, and HTTP dates are in GMT
+        date = date.replace(tzinfo=timezone.utc)
+    return max(0.0, (date - now).total_seconds())
+
+
 def failure_of_reply(reply: HttpReply, phase: Phase, *, agent_id: str) -> Failure:
     """Return what a reply that is not a success means, and what to do about it."""
     said = f"{reply.method} {reply.url} answered {reply.status}: {error_text(reply.shown_body)}"
@@ -128,11 +151,20 @@ def failure_of_reply(reply: HttpReply, phase: Phase, *, agent_id: str) -> Failur
         return explain(reply, said, phase, agent_id)
     if reply.status == 429:
         return failure(
-            "rate_limit", f"{said}. Wait, or lower promptfoo's -j.", phase=phase, retryable=True
+            "rate_limit",
+            f"{said}. Wait, or lower promptfoo's -j.",
+            phase=phase,
+            retryable=True,
+            repeatable=True,
+            retry_after_s=reply.retry_after_s,
         )
     if reply.status >= 500:
         return failure(
-            "gateway", f"{said}. See the gateway's log; it may be restarting.", phase=phase
+            "gateway",
+            f"{said}. See the gateway's log; it may be restarting.",
+            phase=phase,
+            repeatable=reply.status in (502, 503, 504),
+            retry_after_s=reply.retry_after_s,
         )
     return failure("gateway", f"{said}. Expected a success.", phase=phase, retryable=False)
 

@@ -11,14 +11,25 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from lobu_provider.blank import is_blank
 from lobu_provider.errors import Failure, error_for
-from lobu_provider.events import Card, Complete, Ephemeral, Event, ToolUse, UnknownEvent
+from lobu_provider.events import (
+    Card,
+    Complete,
+    Ephemeral,
+    Event,
+    Reconnected,
+    ToolUse,
+    UnknownEvent,
+)
 from lobu_provider.json_safe import json_safe
-from lobu_provider.turn_story import Story
+from lobu_provider.turn_failures import holds_notices
+from lobu_provider.turn_story import Story, TurnRules
 from lobu_provider.turn_verdict import failure_of_turn
+
+_STRICT: Final = TurnRules()
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,10 @@ class Turn:
     """Ids of other messages that the gateway answered in the same turn."""
     has_final_text: bool = False
     """The gateway confirmed the whole answer; otherwise it is the streamed text."""
+    reconnects: int = 0
+    """How often the event stream was lost and opened again while the turn ran."""
+    cut_short: str | None = None
+    """Why the client left the turn before its end, in words; set by the conversation."""
     failure: Failure | None = None
     """Why the turn is not usable; ``None`` for a usable one or one still running."""
     first_text_s: float | None = None
@@ -72,6 +87,11 @@ class Turn:
         return max(0.0, self.first_text_s - self.sent_s)
 
     @property
+    def possibly_truncated(self) -> bool:
+        """Whether text may be missing: the stream had a gap, and no final text makes it good."""
+        return self.reconnects > 0 and not self.has_final_text
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the answer should know, in sentences."""
         return tuple(_warnings(self))
@@ -87,9 +107,7 @@ class Turn:
         return self
 
 
-def fold_turn(
-    user_text: str, events: Iterable[Event], *, final_text_expected: bool = False
-) -> Turn:
+def fold_turn(user_text: str, events: Iterable[Event], rules: TurnRules = _STRICT) -> Turn:
     """Fold a turn's own events (see :func:`events_of_turn`) into the turn.
 
     The text is ``finalText`` when it is a string, else the joined deltas. A tool call that is told
@@ -100,10 +118,9 @@ def fold_turn(
     Args:
         user_text: the message.
         events: the turn's own, in order.
-        final_text_expected: the gateway is known to send ``finalText``, so an end without it is
-            a failure.
+        rules: what is known of the gateway, and what the user lets pass.
     """
-    story = Story(list(events), final_text_expected=final_text_expected)
+    story = Story(list(events), rules)
     complete = story.complete
     failure = failure_of_turn(story)
     return Turn(
@@ -118,6 +135,7 @@ def fold_turn(
         awaiting_human_decision=complete is not None and complete.awaiting_human_decision,
         merged_with=_merged_with(complete),
         has_final_text=story.final_text is not None,
+        reconnects=len(story.of(Reconnected)),
         failure=failure,
         first_text_s=story.first_text_s,
     )
@@ -131,6 +149,12 @@ def _merged_with(complete: Complete | None) -> tuple[str, ...]:
 
 
 def _warnings(turn: Turn) -> Iterator[str]:
+    if turn.reconnects:
+        yield (
+            "The event stream was lost and opened again. A gateway repeats at most the last 100 "
+            "events, so tool calls may be missing"
+            + (", and text too: no final text came." if turn.possibly_truncated else ".")
+        )
     if not turn.completed or turn.failure is not None:
         return
     if turn.merged_with:
@@ -143,6 +167,8 @@ def _warnings(turn: Turn) -> Iterator[str]:
             "The gateway confirmed no final text (version 11 never does): the answer is the "
             "streamed text, in which replaced pieces would stand twice."
         )
+        if holds_notices(turn.output):
+            yield "The streamed text holds lines of the gateway's own, not the agent's."
     elif is_blank(turn.output):
         yield "The turn ended without text, with a tool call or a card."
     elif len(turn.streamed_text.strip()) > len(turn.output.strip()):

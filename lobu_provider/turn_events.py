@@ -14,13 +14,14 @@ from lobu_provider.events import (
     Ephemeral,
     Event,
     Output,
+    Reconnected,
     Status,
     ToolUse,
     TurnError,
     UnreadableEvent,
 )
 
-_UNADDRESSED = (Card, Ephemeral, TurnError, ToolUse, Output, UnreadableEvent)
+_UNADDRESSED = (Card, Ephemeral, TurnError, ToolUse, Output, UnreadableEvent, Reconnected)
 """What is taken for the turn in flight when it names no message: nothing may get lost."""
 
 _LATE = (Card, TurnError, ToolUse, UnreadableEvent)

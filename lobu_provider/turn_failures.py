@@ -115,6 +115,13 @@ def failure_of_answer(final_text: str | None, deltas: Sequence[str]) -> Failure 
     return None
 
 
+def holds_notices(text: str) -> bool:
+    """Return whether a streamed text holds, somewhere, lines of the gateway's own."""
+    return _NOISE.search(text) is not None or any(
+        beginning.search(text) for beginning, _ in _FAILED_ANSWERS
+    )
+
+
 def _own_words_of_the_gateway(text: str) -> Failure | None:
     for beginning, kind in _FAILED_ANSWERS:
         if beginning.match(text):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from lobu_provider.blank import is_blank
@@ -11,17 +12,29 @@ from lobu_provider.events import Complete, Event, Output, TurnError
 _E = TypeVar("_E", bound=Event)
 
 
+@dataclass(frozen=True)
+class TurnRules:
+    """What a turn is judged by, beside its events."""
+
+    final_text_expected: bool = False
+    """The gateway is known to send ``finalText``, so an end without it is a failure."""
+    failure_texts: bool = True
+    """A known failure sentence that is sent as an answer is a failure."""
+    allow_empty: bool = False
+    """A turn that ends without any text is an answer."""
+
+
 class Story:
     """The events of one turn.
 
     Args:
         events: the turn's own, in order; what follows its ``complete`` came late.
-        final_text_expected: the gateway is known to send ``finalText``.
+        rules: what is known of the gateway, and what the user lets pass.
     """
 
-    def __init__(self, events: Sequence[Event], *, final_text_expected: bool) -> None:
+    def __init__(self, events: Sequence[Event], rules: TurnRules) -> None:
         self.events = events
-        self.final_text_expected = final_text_expected
+        self.rules = rules
         end = next((i for i, e in enumerate(events) if isinstance(e, Complete)), None)
         last = events[end] if end is not None else None
         self.complete = last if isinstance(last, Complete) else None

@@ -40,10 +40,16 @@ def failure_of_turn(story: Story) -> Failure | None:
         return None
     return (
         _failure_of_complete(story.complete)
-        or failure_of_answer(story.final_text, [delta.content for delta in story.deltas])
+        or _failure_of_answer(story)
         or _failure_of_empty(story)
         or _failure_of_missing_end(story)
     )
+
+
+def _failure_of_answer(story: Story) -> Failure | None:
+    if not story.rules.failure_texts:
+        return None
+    return failure_of_answer(story.final_text, [delta.content for delta in story.deltas])
 
 
 def _needed_and_unreadable(story: Story) -> Event | None:
@@ -65,7 +71,7 @@ def _failure_of_complete(complete: Complete) -> Failure | None:
 
 def _failure_of_empty(story: Story) -> Failure | None:
     asks = any(card.name in _ASKING_CARDS for card in story.of(Card))
-    if not is_blank(story.output) or asks:
+    if not is_blank(story.output) or asks or story.rules.allow_empty:
         return None
     if story.complete is not None and story.complete.awaiting_human_decision:
         return None if story.of(ToolUse) else _card_is_missing()
@@ -95,7 +101,9 @@ def _card_is_missing() -> Failure:
 
 
 def _failure_of_missing_end(story: Story) -> Failure | None:
-    if story.final_text is not None or not story.final_text_expected:
+    if story.final_text is not None or not story.rules.final_text_expected:
+        return None
+    if story.rules.allow_empty and is_blank(story.output):
         return None
     return failure(
         "timeout",

@@ -75,6 +75,77 @@ export interface LobuProviderConfig {
    */
   retrievalTools?: string[] | null;
   /**
+   * PEM file with the certificates of a private authority that signed the gateway's; relative to
+   * the config file's folder. Trusted beside the usual ones.
+   */
+  caFile?: string | null;
+  /**
+   * Time limit of one turn in milliseconds. None by default: the turns share timeoutMs.
+   */
+  turnTimeoutMs?: number | null;
+  /**
+   * How long a turn may go without any event of its own, in milliseconds. The gateway's pings do
+   * not count.
+   * @default 120000
+   */
+  idleTimeoutMs?: number | null;
+  /**
+   * How often a case is repeated on a fresh thread when gateway, network or worker failed; never
+   * after an answer, a time limit or a fault of yours. What the failed try did stays done.
+   * @default false
+   */
+  retries?: number | null;
+  /**
+   * Answers to the agent's question cards, as PATTERN: OPTION. A pattern is a regular expression,
+   * searched in the question without regard to case; the first that fits is answered with, as the
+   * next message.
+   */
+  answers?: Record<string, string> | null;
+  /**
+   * Name or names of tools after whose call the conversation ends. The running turn may go on at
+   * the gateway.
+   */
+  stopOnTool?: string | string[] | null;
+  /**
+   * The conversation ends after so many tool calls. The running turn may go on at the gateway.
+   */
+  maxToolCalls?: number | null;
+  /**
+   * Text sent beside each message. Newer gateways then leave out their own digest of the
+   * workspace, which makes answers depend on its state; any short text will do. 2,048 characters
+   * count.
+   */
+  ephemeralContext?: string | null;
+  /**
+   * Whether a known failure sentence of the gateway in place of an answer makes an error.
+   * @default true
+   */
+  failureTexts?: boolean | null;
+  /**
+   * Take a turn that ends without any text for an answer. By default it is an error, unless a tool
+   * was called or a card asks for a person.
+   * @default false
+   */
+  allowEmpty?: boolean | null;
+  /**
+   * How many calls of one process talk to the gateway at once; others wait, and their time limit
+   * waits with them. For the npm package: the Python file makes one call at a time in each
+   * process.
+   */
+  maxConcurrentSessions?: number | null;
+  /**
+   * Least time between the starts of two sessions of one process in milliseconds; 250 with
+   * maxConcurrentSessions, else 0.
+   */
+  sessionStartGapMs?: number | null;
+  /**
+   * Most kilobytes of metadata in a row: promptfoo's database grows by five times that. Long texts
+   * are cut beyond it, with a mark, and metadata.truncated says which; the entry of a tool call is
+   * never dropped.
+   * @default 256
+   */
+  maxMetadataKb?: number | null;
+  /**
    * The Python that has lobu-provider: a path relative to the current folder, or a name on PATH.
    * Without it: `LOBU_PYTHON`, `PROMPTFOO_PYTHON`, an active virtual environment, a `.venv` beside
    * the config, a `.venv` in the current folder, then `python3`.

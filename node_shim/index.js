@@ -16,6 +16,8 @@ const PACKAGE = '@lobu/promptfoo-provider';
 const SHOWN_KEYS = [
   'agent', 'org', 'provider', 'model', 'timeoutMs', 'thread', 'keepSession', 'dryRun', 'renderTurns',
   'stringTranscript', 'retrievalTools', 'tokenEnv', 'tokenFile', 'pythonExecutable', 'basePath',
+  'turnTimeoutMs', 'idleTimeoutMs', 'retries', 'stopOnTool', 'maxToolCalls', 'caFile',
+  'maxConcurrentSessions', 'sessionStartGapMs', 'failureTexts', 'allowEmpty', 'maxMetadataKb',
 ];
 
 /** How extension.js asks a provider for all of its options; not for JSON, which is printed. */

@@ -12,12 +12,13 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from lobu_provider.conversation import Conversation, SessionPlan, open_conversation
+from lobu_provider.conversation import Conversation
 from lobu_provider.errors import InfrastructureError
 from lobu_provider.event_loop import run
 from lobu_provider.events import Event, Frame
 from lobu_provider.gateway_client import GatewayClient, SentMessage, Session
 from lobu_provider.http_exchange import RequestLimits
+from lobu_provider.session_life import SessionPlan, open_conversation
 from lobu_provider.turn import Turn, fold_turn
 from tests.test_turn import complete, error, event, output, tool
 
@@ -44,7 +45,9 @@ class FakeClient:
     async def create_session(self, agent_id: str, *, thread: str, **_: Any) -> Session:
         return Session(id="s", agent_id=agent_id, thread=thread, token="t" * 16)
 
-    async def send_message(self, session: Session, content: str, *, message_id: str) -> SentMessage:
+    async def send_message(
+        self, session: Session, content: str, *, message_id: str, **_: Any
+    ) -> SentMessage:
         self.ids.append(message_id)
         for sent in self.replies.pop(0)(message_id):
             await self._send.send(sent)
@@ -52,7 +55,7 @@ class FakeClient:
 
     @asynccontextmanager
     async def stream_events(
-        self, session: Session, *, on_bytes: Callable[[], None]
+        self, session: Session, *, on_bytes: Callable[[], None], **_: Any
     ) -> AsyncIterator[AsyncIterator[Frame]]:
         async def frames() -> AsyncIterator[Frame]:
             on_bytes()

@@ -16,6 +16,7 @@ from lobu_provider.errors import AgentError, InfrastructureError
 from lobu_provider.events import Event, Frame, parse_event
 from lobu_provider.turn import Turn, fold_turn
 from lobu_provider.turn_events import belongs_to_turn, events_of_turn
+from lobu_provider.turn_story import TurnRules
 
 UNLIMITED = settings(deadline=None)
 
@@ -258,7 +259,7 @@ def test_an_end_without_final_text_fails_only_where_the_gateway_is_known_to_send
     events = [output("The refund is"), complete(None)]
     assert verdict(fold_turn("hi", events)) == "answer"
     assert "streamed text" in fold_turn("hi", events).warnings[0]
-    cut = fold_turn("hi", events, final_text_expected=True)
+    cut = fold_turn("hi", events, TurnRules(final_text_expected=True))
     assert (verdict(cut), cut.output) == ("timeout", "The refund is")
 
 

@@ -16,12 +16,13 @@ from lobu_provider.cli.interrupts import interruptible
 from lobu_provider.config.settings import load_settings
 from lobu_provider.config.token import find_token
 from lobu_provider.connect import open_client
-from lobu_provider.conversation import Conversation, open_conversation
+from lobu_provider.conversation import Conversation
 from lobu_provider.errors import Failure, LobuError
 from lobu_provider.errors import failure as failure_of
 from lobu_provider.promptfoo.call_plan import plan_call
 from lobu_provider.promptfoo.provider import LobuProvider
 from lobu_provider.redaction import Redactor
+from lobu_provider.session_life import open_conversation
 
 
 def ask_for_json(options: Mapping[str, Any], turns: Sequence[str]) -> int:

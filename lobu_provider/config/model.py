@@ -106,6 +106,11 @@ class ProviderConfig(ConnectionKeys):
         description="Whether a known failure sentence of the gateway in place of an answer makes "
         "an error.",
     )
+    allow_empty: bool = Field(
+        False,
+        description="Take a turn that ends without any text for an answer. By default it is an "
+        "error, unless a tool was called or a card asks for a person.",
+    )
     max_concurrent_sessions: Annotated[int, Field(ge=1)] | None = Field(
         None,
         description="How many calls of one process talk to the gateway at once; others wait, and "

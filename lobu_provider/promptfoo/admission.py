@@ -17,8 +17,8 @@ from typing import Final
 import anyio
 
 from lobu_provider.config.settings import Settings
-from lobu_provider.conversation import SessionPlan
 from lobu_provider.promptfoo.gate import Gate
+from lobu_provider.session_life import SessionPlan
 
 _registry_lock = threading.Lock()
 _gates: dict[Hashable, Gate] = {}

@@ -14,11 +14,11 @@ from uuid import uuid4
 
 from lobu_provider.blank import is_blank
 from lobu_provider.config.settings import Settings
-from lobu_provider.conversation import SessionPlan
 from lobu_provider.errors import config_error
 from lobu_provider.promptfoo.chat_prompt import read_chat_prompt
 from lobu_provider.promptfoo.message_checks import message_warnings
 from lobu_provider.promptfoo.transcript import read_transcript
+from lobu_provider.session_life import SessionPlan
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class CallPlan:
     messages: tuple[str, ...]
     session: SessionPlan
     warnings: tuple[str, ...] = ()
+    evaluation_id: str | None = None
+    """Of promptfoo's run, where there is one."""
 
 
 def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None) -> CallPlan:
@@ -71,6 +73,7 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
             model=config.model,
         ),
         warnings=tuple(warnings),
+        evaluation_id=_text(context.get("evaluationId")),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -10,10 +11,15 @@ import httpx
 
 from lobu_provider.config.settings import Settings
 from lobu_provider.connect import open_client
-from lobu_provider.conversation import open_conversation
+from lobu_provider.conversation import Conversation, TalkRules
 from lobu_provider.http_exchange import RequestLimits
 from lobu_provider.promptfoo.call_plan import CallPlan
 from lobu_provider.promptfoo.call_record import CallRecord
+from lobu_provider.promptfoo.question_answers import MAX_IN_A_ROW, answer_to
+from lobu_provider.promptfoo.tool_stops import ToolStops
+from lobu_provider.session_life import open_conversation
+from lobu_provider.session_notes import notes_for
+from lobu_provider.turn_clock import TurnLimits
 
 if TYPE_CHECKING:
     from lobu_provider.http_over_aiohttp import AiohttpPool
@@ -64,15 +70,52 @@ async def converse(line: Line, plan: CallPlan, deadline: float, record: CallReco
             plan.session,
             timeout_s=left_s - delete_s,
             warnings=record.warnings,
+            rules=_rules(line.settings),
+            notes=notes_for(line.settings, plan.evaluation_id, plan.session.thread),
         ) as conversation,
     ):
         record.secrets.append(conversation.session.token)
         record.gateway_session_id = conversation.session.id
         record.turns = conversation.turns
         try:
-            for message in plan.messages:
-                turn = await conversation.say(message)
-                if turn.failure is not None:
-                    break
+            await _say_all(conversation, line.settings, plan, record)
         finally:
             record.latency_s = anyio.current_time() - started_s
+
+
+async def _say_all(
+    conversation: Conversation, settings: Settings, plan: CallPlan, record: CallRecord
+) -> None:
+    stops = ToolStops(settings.stop_on_tool, settings.max_tool_calls)
+    for number, message in enumerate(plan.messages, start=1):
+        turn = await conversation.say(message, stop_when=stops)
+        for _ in range(MAX_IN_A_ROW):
+            if turn.failure is not None or turn.cut_short is not None:
+                break
+            answer = answer_to(turn, settings.answers, record.warnings)
+            if answer is None:
+                break
+            record.message_count += 1
+            turn = await conversation.say(answer, stop_when=stops)
+        if turn.failure is not None:
+            return
+        if stops.stopped is not None:
+            unsaid = len(plan.messages) - number
+            record.ended_early = (
+                f"{stops.stopped} The conversation was ended there"
+                + (f", with {unsaid} messages not sent" if unsaid else "")
+                + "; the turn may go on at the gateway."
+            )
+            return
+
+
+def _rules(settings: Settings) -> TalkRules:
+    turn_s = settings.turn_timeout_s
+    return TalkRules(
+        limits=TurnLimits(
+            turn_s=math.inf if turn_s is None else turn_s, idle_s=settings.idle_timeout_s
+        ),
+        ephemeral_context=settings.ephemeral_context,
+        failure_texts=settings.failure_texts,
+        allow_empty=settings.config.allow_empty,
+    )

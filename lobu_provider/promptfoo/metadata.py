@@ -37,6 +37,7 @@ def describe_turns(turns: Sequence[Turn], retrieval_tools: Iterable[str] = ()) -
     trace_ids = [turn.trace_id for turn in turns if turn.trace_id is not None]
     return {
         **({"traceId": trace_ids[-1]} if trace_ids else {}),
+        **({"possiblyTruncated": True} if any(t.possibly_truncated for t in turns) else {}),
         "toolCalls": [
             _tool_call(call, number)
             for number, turn in enumerate(turns, start=1)
@@ -67,6 +68,8 @@ def _turn(turn: Turn, number: int) -> dict[str, Any]:
         "firstTextMs": milliseconds(first_text_s),
         "traceId": turn.trace_id,
         "streamedText": turn.streamed_text if _was_replaced(turn) else None,
+        "reconnects": turn.reconnects or None,
+        "cutShort": turn.cut_short,
         "mergedWith": list(turn.merged_with) or None,
         "awaitingHumanDecision": turn.awaiting_human_decision or None,
         "suggestions": list(turn.suggestions) or None,

@@ -12,10 +12,10 @@ from anyio.lowlevel import checkpoint
 
 from lobu_provider.abort import Abort
 from lobu_provider.config.settings import Settings, load_settings
-from lobu_provider.conversation import SessionPlan
 from lobu_provider.promptfoo import admission, provider
 from lobu_provider.promptfoo.admission import StartGaps, place
 from lobu_provider.promptfoo.provider import LobuProvider
+from lobu_provider.session_life import SessionPlan
 from tests.wire.wire_answers import (
     CONNECTED,
     AfterMessage,

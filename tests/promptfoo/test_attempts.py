@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from lobu_provider.conversation import SessionPlan
 from lobu_provider.errors import CODES, ConfigError, Failure, LobuError, error_for, failure
 from lobu_provider.promptfoo import attempts
 from lobu_provider.promptfoo.attempts import hold_case, may_be_repeated, pause_s
@@ -14,6 +13,7 @@ from lobu_provider.promptfoo.call_plan import CallPlan
 from lobu_provider.promptfoo.call_record import CallRecord
 from lobu_provider.promptfoo.response import build_response
 from lobu_provider.promptfoo.time_limit import TimeLimit
+from lobu_provider.session_life import SessionPlan
 from lobu_provider.turn import ToolCall, Turn
 from tests.wire.wire_answers import (
     CONNECTED,

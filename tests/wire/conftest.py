@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 
+from lobu_provider import outage, repeating
 from lobu_provider.http_over_aiohttp import AiohttpPool
 from tests.wire import wire_answers
 
 
 @pytest.fixture(params=["httpx", "aiohttp"], autouse=True)
-async def library(
-    request: pytest.FixtureRequest, anyio_backend: str, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[str]:
+def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Choose what :func:`wire_answers.call` sends its requests with."""
-    if request.param == "httpx":
-        yield "httpx"
-        return
-    async with AiohttpPool() as pool:
-        monkeypatch.setattr(wire_answers, "pool", pool)
-        yield "aiohttp"
+    if request.param == "aiohttp":
+        monkeypatch.setattr(wire_answers, "open_pool", AiohttpPool)
+
+
+@pytest.fixture(autouse=True)
+def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repeat requests and open streams again as often as ever, but at once."""
+    monkeypatch.setattr(repeating, "WAITS_S", (0.0, 0.0))
+    monkeypatch.setattr(outage, "WAITS_S", (0.0,) * len(outage.WAITS_S))
+    monkeypatch.setattr(outage, "FIRST_WAITS_S", (0.0, 0.0))

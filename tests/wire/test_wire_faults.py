@@ -17,6 +17,7 @@ import lobu_provider.conversation
 import lobu_provider.event_stream
 from lobu_provider import RequestLimits, SessionPlan, open_conversation
 from lobu_provider.gateway_client import GatewayClient
+from tests.wire import wire_answers
 from tests.wire.wire_answers import (
     CONNECTED,
     STREAM_HEAD,
@@ -38,7 +39,6 @@ from tests.wire.wire_answers import (
     stream,
     tool_use,
 )
-from tests.wire import wire_answers
 from tests.wire.wire_gateway import SESSION_TOKEN, TOKEN, Answer, WireGateway
 
 pytestmark = pytest.mark.anyio
@@ -157,9 +157,8 @@ async def test_a_stream_without_even_heartbeats_is_lost_before_the_time_limit() 
     async with WireGateway(answers(events=events)) as gateway:
         limits = RequestLimits(silence_s=0.3)
         async with (
-            GatewayClient(
-                f"{gateway.url}/lobu", TOKEN, limits=limits, pool=wire_answers.pool
-            ) as client,
+            wire_answers.open_pool() as pool,
+            GatewayClient(f"{gateway.url}/lobu", TOKEN, limits=limits, pool=pool) as client,
             open_conversation(client, SessionPlan("support-agent")) as conversation,
         ):
             turn = await conversation.say("hello")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Final, Literal, NamedTuple
 
 import anyio
@@ -220,19 +221,19 @@ def answers(**special: Answer | Sequence[Answer]) -> Answers:
     return good
 
 
-pool: AiohttpPool | None = None
-"""Set for the tests of the second library."""
+open_pool: Callable[[], AbstractAsyncContextManager[AiohttpPool | None]] = nullcontext
+"""Replaced for the tests of the second library. The gateway waits for its connections to end, so
+the pool lasts no longer than a call."""
 
 
 async def call(url: str, *messages: str, **config: Any) -> dict[str, Any]:
     """Hold a conversation through the provider, bounded."""
-    provider = LobuProvider(
-        {
-            "config": {"agent": "support-agent", "gateway": url, "timeoutMs": 60_000, **config},
-            "env": {"LOBU_TOKEN": TOKEN},
-        },
-        pool=pool,
-    )
+    options = {
+        "config": {"agent": "support-agent", "gateway": url, "timeoutMs": 60_000, **config},
+        "env": {"LOBU_TOKEN": TOKEN},
+    }
     context = {"vars": {"transcript": [list(messages)]}} if len(messages) > 1 else None
     with anyio.fail_after(LIMIT_S):
-        return await provider.call_api(messages[0] if len(messages) == 1 else "", context)
+        async with open_pool() as pool:
+            provider = LobuProvider(options, pool=pool)
+            return await provider.call_api(messages[0] if len(messages) == 1 else "", context)

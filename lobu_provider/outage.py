@@ -1,0 +1,90 @@
+"""When to open a lost event stream again, and when to give up. Pure: it is told the time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from lobu_provider.errors import Failure, failure
+
+WAITS_S: Final = (0.0, 0.5, 1.0, 2.0, 4.0, 5.0, 5.0, 5.0)
+"""Before each new try. In all well under the 30 s for which a gateway of version 11 keeps the end
+of a turn for a stream that is not there."""
+
+FIRST_WAITS_S: Final = (0.5, 1.0)
+"""The same for a stream that was never open."""
+
+MAX_OUTAGE_S: Final = 25.0
+
+STEADY_S: Final = 5.0
+"""A connection that lasted this long was no failed try."""
+
+
+class Outage:
+    """The tries to open one session's stream. Times are those of the event loop, in seconds."""
+
+    def __init__(self) -> None:
+        self.is_down = False
+        """Lost, and not open again yet."""
+        self._was_open = False
+        self._tries = 0
+        self._since_s = 0.0
+        self._first_loss: Failure | None = None
+        self._began_s = 0.0
+        self._opened_here = False
+
+    def begin(self, now_s: float) -> None:
+        """A try begins."""
+        self._began_s = now_s
+        self._opened_here = False
+
+    def opened(self) -> bool:
+        """The try has shown a sign of life; returns whether a lost stream is open again.
+
+        It counts as a try until it proves steady or brings something new.
+        """
+        again = self.is_down and self._was_open
+        self._opened_here = True
+        self.is_down = False
+        return again
+
+    def over(self) -> None:
+        """Something new has come: what may be lost next is another outage."""
+        self.is_down = False
+        self._was_open = self._opened_here = True
+        self._tries = 0
+        self._first_loss = None
+
+    def wait_s(self, lost: Failure, now_s: float) -> float | None:
+        """Return how long to wait before the next try; ``None`` to give up.
+
+        Args:
+            lost: why the connection ended, or was not opened.
+            now_s: the time of it.
+        """
+        if self._opened_here and now_s - self._began_s >= STEADY_S:
+            self.over()
+        self._was_open = self._was_open or self._opened_here
+        self.is_down = True
+        if self._first_loss is None:
+            self._first_loss, self._since_s = lost, now_s
+        waits = WAITS_S if self._was_open else FIRST_WAITS_S
+        if not lost.repeatable or self._tries >= len(waits):
+            return None
+        wait_s = max(waits[self._tries], lost.retry_after_s or 0.0)
+        self._tries += 1
+        return None if now_s + wait_s - self._since_s > MAX_OUTAGE_S else wait_s
+
+    def verdict(self, lost: Failure) -> Failure:
+        """Return the failure of the stream that is given up."""
+        first = self._first_loss or lost
+        if not self._was_open:
+            return lost
+        if lost is first:
+            return first
+        if lost.code in ("auth", "config"):
+            return lost
+        return replace(
+            failure("stream_lost", "", phase="turn"),
+            message=f"{first.message} It could not be opened again: {lost.message}",
+        )
