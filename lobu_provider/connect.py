@@ -5,6 +5,7 @@ The only file that knows both the client and its stand-ins.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import httpx
@@ -13,6 +14,7 @@ from lobu_provider.config.gateway_url import SCRIPT_SCHEME
 from lobu_provider.config.settings import Settings
 from lobu_provider.gateway_client import GatewayClient
 from lobu_provider.http_exchange import RequestLimits
+from lobu_provider.wire_log import WireLog
 
 if TYPE_CHECKING:
     from lobu_provider.http_over_aiohttp import AiohttpPool
@@ -60,7 +62,13 @@ def open_client(
         limits=limits,
         pool=pool,
         ca_file=settings.ca_file,
+        wire_log=_wire_log(settings),
     )
+
+
+def _wire_log(settings: Settings) -> WireLog | None:
+    path = settings.env.get("LOBU_WIRE_LOG")
+    return WireLog(Path(path).expanduser()) if path else None
 
 
 _lasting_gateways: dict[str, ScriptedGateway] = {}

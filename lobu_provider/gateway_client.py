@@ -8,26 +8,22 @@ machine cannot reach and are never followed, and neither are redirects.
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import anyio
 import httpx
 
-from lobu_provider.errors import Failure, LobuError, Phase, error_for, failure
+from lobu_provider.errors import LobuError, error_for, failure
 from lobu_provider.events import Frame
-from lobu_provider.gateway_http import open_http, read
-from lobu_provider.http_exchange import Reply, RequestLimits
-from lobu_provider.http_faults import chunks, mapped_errors
-from lobu_provider.http_replies import HttpReply, failure_of_reply
-from lobu_provider.repeating import repeated
-from lobu_provider.sse import iter_frames
+from lobu_provider.gateway_http import open_http
+from lobu_provider.gateway_requests import GatewayRequests
+from lobu_provider.http_exchange import RequestLimits
+from lobu_provider.wire_log import WireLog
 
 if TYPE_CHECKING:
     from lobu_provider.http_over_aiohttp import AiohttpPool
@@ -73,6 +69,7 @@ class GatewayClient:
         limits: time limits of single requests.
         pool: connections shared with other clients of this event loop.
         ca_file: certificates in PEM form that may vouch for the gateway, beside the usual ones.
+        wire_log: gets every request, reply and event frame.
 
     All methods raise :class:`lobu_provider.LobuError` for what the gateway or the network does,
     with a message that never holds a token.
@@ -89,13 +86,13 @@ class GatewayClient:
         limits: RequestLimits | None = None,
         pool: AiohttpPool | None = None,
         ca_file: Path | None = None,
+        wire_log: WireLog | None = None,
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self.limits = limits or RequestLimits()
         self._token = token
         self._org = org
-        self._secrets = [value for value in (token, *(headers or {}).values()) if value]
-        self._http = open_http(
+        http = open_http(
             self.base_url,
             headers or {},
             self.limits,
@@ -103,9 +100,11 @@ class GatewayClient:
             pool=pool,
             ca_file=ca_file,
         )
+        secrets = [value for value in (token, *(headers or {}).values()) if value]
+        self._requests = GatewayRequests(http, self.base_url, self.limits, secrets, wire_log)
 
     async def __aenter__(self) -> GatewayClient:
-        await self._http.__aenter__()
+        await self._requests.http.__aenter__()
         return self
 
     async def __aexit__(
@@ -114,7 +113,7 @@ class GatewayClient:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self._http.__aexit__(exc_type, exc, traceback)
+        await self._requests.http.__aexit__(exc_type, exc, traceback)
 
     async def create_session(
         self,
@@ -146,7 +145,7 @@ class GatewayClient:
             "forceNew": force_new,
             **{key: value for key, value in optional.items() if value is not None},
         }
-        reply = await self._request(
+        reply = await self._requests.send(
             "POST", "/api/v1/agents", "create", agent_id, body=body, headers=self._user_headers()
         )
         answer = reply.json_object("create")
@@ -160,7 +159,7 @@ class GatewayClient:
                     phase="create",
                 )
             )
-        self._secrets.append(token)
+        self._requests.secrets.append(token)
         return Session(id=session_id, agent_id=agent_id, thread=thread, token=token)
 
     async def send_message(
@@ -188,7 +187,7 @@ class GatewayClient:
         """
         more = {} if ephemeral_context is None else {"ephemeralContext": ephemeral_context}
         try:
-            reply = await self._request(
+            reply = await self._requests.send(
                 "POST",
                 f"{_path(session)}/messages",
                 "send",
@@ -225,58 +224,26 @@ class GatewayClient:
             last_id: the last ``id:`` that was seen; a gateway that knows ids (20.x) then leaves
                 out what came before.
         """
-        url = f"{self.base_url}{_path(session)}/events"
-        resume = {}
-        if last_id is not None:
-            resume = {"Last-Event-ID": last_id}
-            url += f"?since={quote(last_id, safe='')}"
+        path = f"{_path(session)}/events"
         headers = {
             **_bearer(session.token),
             "Accept": "text/event-stream",
             "Accept-Encoding": "identity",  # a proxy that compresses may hold events back
             "Cache-Control": "no-store",
-            **resume,
         }
-        with mapped_errors("GET", url, "connect"):
-            response = await self._http.send(
-                "GET",
-                url,
-                headers=headers,
-                # The gateway may hold back even the headers until there is an event to send.
-                silence_s=self.limits.silence_s,
-            )
-        try:
-            await self._check_stream(response, session)
-            async with aclosing(iter_frames(chunks(response, on_bytes))) as frames:
-                yield frames
-        finally:
-            with anyio.CancelScope(shield=True), anyio.move_on_after(1):
-                await response.aclose()
-
-    async def _check_stream(self, response: Reply, session: Session) -> None:
-        kind = response.headers.get("content-type", "")
-        if response.status == 200 and "text/event-stream" in kind.lower():
-            return
-        with mapped_errors("GET", response.url, "connect"):
-            with anyio.fail_after(self.limits.request_s):
-                reply = await read(response, self._secrets)
-        if response.status != 200:
-            raise error_for(failure_of_reply(reply, "connect", agent_id=session.agent_id))
-        raise error_for(
-            failure(
-                "gateway",
-                f"GET {reply.url} answered with {kind or 'no content type'} instead of an event "
-                "stream. Is this address a Lobu gateway?",
-                phase="connect",
-            )
-        )
+        if last_id is not None:
+            headers["Last-Event-ID"] = last_id
+            path += f"?since={quote(last_id, safe='')}"
+        stream = self._requests.stream(path, session.agent_id, headers=headers, on_bytes=on_bytes)
+        async with stream as frames:
+            yield frames
 
     async def delete_session(self, session: Session) -> None:
         """Delete a session; one that is gone already counts as deleted.
 
         A turn that still runs goes on at the gateway, and what the agent remembers stays.
         """
-        await self._request(
+        await self._requests.send(
             "DELETE",
             _path(session),
             "delete",
@@ -288,43 +255,10 @@ class GatewayClient:
 
     async def health(self) -> Mapping[str, Any]:
         """Return the gateway's health document; its ``version`` is not reliable."""
-        reply = await self._request("GET", "/health", "connect", "", headers=self._user_headers())
+        reply = await self._requests.send(
+            "GET", "/health", "connect", "", headers=self._user_headers()
+        )
         return reply.json_object("connect")
-
-    async def _request(
-        self,
-        method: str,
-        path: str,
-        phase: Phase,
-        agent_id: str,
-        *,
-        headers: Mapping[str, str],
-        body: Mapping[str, Any] | None = None,
-        limit_s: float | None = None,
-        also_fine: tuple[int, ...] = (),
-        may_repeat: Callable[[Failure], bool] = lambda _: True,
-    ) -> HttpReply:
-        url = self.base_url + path
-        content = None
-        if body is not None:
-            # ASCII, unlike httpx's own: a lone surrogate can be sent only as an escape.
-            content = json.dumps(body)
-            headers = {**headers, "Content-Type": "application/json"}
-        request_s = self.limits.request_s
-
-        async def send() -> HttpReply:
-            with mapped_errors(method, url, phase), anyio.fail_after(request_s):
-                response = await self._http.send(method, url, content=content, headers=headers)
-                try:
-                    reply = await read(response, self._secrets)
-                finally:
-                    await response.aclose()
-            if 200 <= reply.status < 300 or reply.status in also_fine:
-                return reply
-            raise error_for(failure_of_reply(reply, phase, agent_id=agent_id))
-
-        with mapped_errors(method, url, phase), anyio.fail_after(limit_s):
-            return await repeated(send, may_repeat=may_repeat)
 
     def _user_headers(self) -> dict[str, str]:
         headers = _bearer(self._token) if self._token is not None else {}

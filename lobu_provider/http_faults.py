@@ -44,6 +44,11 @@ def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
     try:
         yield
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as exc:
+        if "certificate" in str(exc).lower():
+            raise config_error(
+                f"The certificate of {url} is not trusted: {_reason(exc)}. If a private authority "
+                "signed it, name its certificates by config.caFile or SSL_CERT_FILE (PEM)."
+            ) from exc
         raise error_for(
             failure(
                 "gateway",

@@ -92,8 +92,8 @@ class ProviderConfig(ConnectionKeys):
     )
     max_tool_calls: Annotated[int, Field(ge=1)] | None = Field(
         None,
-        description="The conversation ends after so many tool calls. The running turn may go on "
-        "at the gateway.",
+        description="One tool call more than this ends the conversation with the error 'limit'. "
+        "The running turn may go on at the gateway.",
     )
     ephemeral_context: str | None = Field(
         None,

@@ -6,7 +6,7 @@ per test and hides the reason. A copy of this file works anywhere.
 
 It prints nothing, reads nothing from stdin (promptfoo's control pipe) and never raises. Ctrl-C
 sets a flag instead of killing the worker, which would crash promptfoo; the running call then
-deletes its session and returns what it has.
+deletes its session and returns what it has. SIGTERM ends the worker, but not before that.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from collections.abc import Callable  # noqa: E402
 
 _stop_running_calls: list[Callable[[], object]] = []
 _interrupted = False
+_terminated = False
 
 
 def _on_interrupt(signum: int, frame: object) -> None:
@@ -34,8 +35,23 @@ def _on_interrupt(signum: int, frame: object) -> None:
         stop()
 
 
+def _on_terminate(signum: int, frame: object) -> None:
+    global _terminated
+    _terminated = True
+    if not _stop_running_calls:
+        _end()
+    _on_interrupt(signum, frame)
+
+
+def _end() -> None:
+    """End the process as SIGTERM does where nobody handles it."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
 if threading.current_thread() is threading.main_thread():  # the only one that may set handlers
     signal.signal(signal.SIGINT, _on_interrupt)
+    signal.signal(signal.SIGTERM, _on_terminate)
 
 
 def call_api(
@@ -65,6 +81,8 @@ def _call(prompt: str, options: dict[str, object], context: dict[str, object]) -
         return run(provider.call_api(prompt, context, abort=abort))
     finally:
         _stop_running_calls.remove(abort.set)
+        if _terminated:
+            _end()
 
 
 def _make_importable() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 import lobu_provider
+from lobu_provider.scripted_gateway import ScriptedGateway, parse_script
+from lobu_provider.scripted_gateway.server import running
 
 HOOK = Path(lobu_provider.__file__).parent / "hook" / "lobu_hook.py"
 
@@ -292,3 +295,38 @@ thread.join()
 assert "error" not in rows[0], rows
 """.replace("{demo!r}", repr(DEMO))
     work(tmp_path, before=in_a_thread)
+
+
+# --- SIGTERM
+
+
+def terminated(folder: Path, calls: Any, before: str) -> int:
+    """Run a worker to its end by a signal; returns the exit code."""
+    arguments = [str(HOOK), str(folder / "answers.json"), json.dumps(calls)]
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", WORKER.format(before=before), *arguments],
+        input="",
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        timeout=50,
+    )
+    assert done.stderr == ""
+    return done.returncode
+
+
+def test_sigterm_ends_the_worker_after_the_session_of_its_call_is_deleted(tmp_path: Path) -> None:
+    scripted = ScriptedGateway(parse_script(SLOW))
+    with running(scripted) as url:
+        slow = {"config": {"agent": "a", "gateway": url, "token": "some-token"}}
+        before = INTERRUPT_AT_STATUS.format(times=2).replace("SIGINT", "SIGTERM")
+        code = terminated(tmp_path, [(QUESTION, slow, {})], before)
+    assert code == -signal.SIGTERM
+    assert [request.method for request in scripted.requests][-1] == "DELETE"
+
+
+def test_sigterm_between_calls_ends_the_worker_at_once(tmp_path: Path) -> None:
+    code = terminated(tmp_path, [], "os.kill(os.getpid(), signal.SIGTERM)")
+    assert code == -signal.SIGTERM
+    assert not (tmp_path / "answers.json").exists()

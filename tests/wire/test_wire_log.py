@@ -1,0 +1,48 @@
+"""LOBU_WIRE_LOG: everything that went over the wire, and no secret."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.wire.wire_answers import answers, call
+from tests.wire.wire_gateway import SESSION_TOKEN, TOKEN, WireGateway
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_requests_replies_and_frames_are_in_it_and_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "wire.jsonl"
+    monkeypatch.setenv("LOBU_WIRE_LOG", str(log))
+    async with WireGateway(answers()) as gateway:
+        response = await call(gateway.url, f"hello {TOKEN}")
+    assert "error" not in response
+    text = log.read_text(encoding="utf-8")
+    assert TOKEN not in text
+    assert SESSION_TOKEN not in text
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert {line["what"] for line in lines} == {"opened", "request", "reply", "frame", "ended"}
+    assert [line["method"] for line in lines if line["what"] == "request"] == [
+        "POST",
+        "GET",
+        "POST",
+        "DELETE",
+    ]
+    assert "complete" in [line.get("event") for line in lines]
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+async def test_a_file_that_cannot_be_written_is_an_error_before_any_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOBU_WIRE_LOG", str(tmp_path / "no such folder" / "wire.jsonl"))
+    async with WireGateway(answers()) as gateway:
+        response = await call(gateway.url, "hello")
+        assert gateway.kinds == []
+    assert "LOBU_WIRE_LOG" in response["error"]
+    assert response["metadata"]["error"]["code"] == "config"
