@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -52,7 +54,7 @@ def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
         raise error_for(
             failure(
                 "gateway",
-                f"Cannot reach the gateway at {url}: {_reason(exc)}. Is it running? "
+                f"Cannot reach the gateway at {url}: {_connect_reason(exc)}. Is it running? "
                 "Start it, or correct 'gateway' in the config / LOBU_GATEWAY.",
                 phase=phase,
                 repeatable=True,
@@ -92,6 +94,30 @@ def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
         ) from exc
     except (httpx.InvalidURL, UnicodeError) as exc:
         raise config_error(f"The address {url} cannot be used: {exc}") from exc
+
+
+def _connect_reason(exc: Exception) -> str:
+    """In the words of the operating system: each library has others for it."""
+    if isinstance(exc, httpx.ConnectTimeout):
+        return "no connection in time"
+    causes = list(_causes(exc))
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return "the host's name cannot be resolved"
+    numbers = [cause.errno for cause in causes if isinstance(cause, OSError) and cause.errno]
+    return os.strerror(numbers[0]) if numbers else _reason(exc)
+
+
+def _causes(exc: BaseException) -> Iterator[BaseException]:
+    """What lies under an exception, all branches of a group included."""
+    waiting, seen = [exc], set()
+    while waiting:
+        found = waiting.pop()
+        if id(found) in seen:
+            continue
+        seen.add(id(found))
+        yield found
+        below = [found.__cause__, found.__context__, *getattr(found, "exceptions", ())]
+        waiting += [cause for cause in below if isinstance(cause, BaseException)]
 
 
 def _reason(exc: Exception) -> str:

@@ -106,7 +106,9 @@ def cases(folder: Path) -> dict[str, dict[str, Any]]:
         for name, steps in STEPS.items():
             if flavour == "f11" or "error" in name or "stream" in name:
                 replies = [{"steps": steps}]
-                add(f"{name}, {flavour}", script(name, flavour=flavour, replies=replies))
+                limit = {"timeoutMs": 3000} if "stream" in name else {}  # it is waited for again
+                path = script(name, flavour=flavour, replies=replies)
+                add(f"{name}, {flavour}", path, config=limit)
     for name, fault in FAULTS.items():
         add(name, script(name, replies=[{"steps": [TEXT]}], **fault), config={"org": "ours"})
     for name, http in HTTP.items():
