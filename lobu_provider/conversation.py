@@ -15,8 +15,8 @@ import anyio.lowlevel
 
 from lobu_provider.errors import Failure, LobuError, error_for, failure
 from lobu_provider.event_stream import EventStream
-from lobu_provider.events import Ephemeral, Event, TurnError, UnreadableEvent
-from lobu_provider.exchange import Exchange
+from lobu_provider.events import Ephemeral, Event, Reconnected, TurnError, UnreadableEvent
+from lobu_provider.exchange import MAX_CHARACTERS, MAX_EVENTS, Exchange
 from lobu_provider.gateway_client import GatewayClient, Session
 from lobu_provider.turn import Turn
 from lobu_provider.turn_clock import TurnClock, TurnLimits
@@ -138,6 +138,7 @@ class Conversation:
 
     async def _send(self, exchange: Exchange) -> None:
         await self._stream.wait_until_open()  # else nobody would hear the answer
+        self._stream.expect_answer()
         exchange.sent = await self._client.send_message(
             self.session,
             exchange.text,
@@ -159,13 +160,17 @@ class Conversation:
         while not exchange.is_over:
             event = await self._stream.next_event()
             self._note(event)
-            if not exchange.add(event):
+            own = exchange.add(event)
+            if exchange.is_too_big:
+                raise error_for(_too_big())
+            if not own:
                 self._deliver_late(event)
                 continue
             if on_event is not None:
                 on_event(event)
-            clock.heard(anyio.current_time(), grace_s=_grace_s(event))
-            wait.deadline = clock.deadline_s
+            if not isinstance(event, Reconnected):  # made by us, and no sign of the turn
+                clock.heard(anyio.current_time(), grace_s=_grace_s(event))
+                wait.deadline = clock.deadline_s
             stop = stop_when(event) if stop_when is not None else None
             if isinstance(stop, Failure):
                 raise error_for(stop)
@@ -236,6 +241,16 @@ class Conversation:
         for number in self._changed:
             self.turns[number - 1] = self._exchanges[number - 1].turn(self._turn_rules)
         self._changed.clear()
+
+
+def _too_big() -> Failure:
+    return failure(
+        "gateway",
+        f"The turn was left after more than {MAX_EVENTS:,} events or {MAX_CHARACTERS:,} characters "
+        "of them; what came until then is kept.",
+        phase="turn",
+        retryable=False,
+    )
 
 
 def _grace_s(event: Event) -> float:

@@ -69,6 +69,10 @@ class Failure:
     """Whether the very same request may be sent again at once."""
     retry_after_s: float | None = None
     """How long the gateway asked to wait before that."""
+    is_unclear: bool = False
+    """The request was sent and no reply came: it may have been done all the same."""
+    tries: int = 1
+    """How often it was sent."""
 
     def in_turn(self, turn: int) -> Failure:
         """Return the same failure, placed in ``turn``."""
@@ -88,6 +92,7 @@ def failure(
     turn: int | None = None,
     repeatable: bool = False,
     retry_after_s: float | None = None,
+    is_unclear: bool = False,
 ) -> Failure:
     """Build a :class:`Failure`, taking class and retryability from :data:`CODES` unless given."""
     facts = CODES[code]
@@ -100,6 +105,7 @@ def failure(
         turn=turn,
         repeatable=repeatable,
         retry_after_s=retry_after_s,
+        is_unclear=is_unclear,
     )
 
 

@@ -15,7 +15,7 @@ from typing import Final
 import anyio
 
 from lobu_provider.errors import Failure, LobuError, error_for, failure
-from lobu_provider.events import Closed, Connected, Event, Reconnected, parse_event
+from lobu_provider.events import Closed, Connected, Event, Ping, Reconnected, parse_event
 from lobu_provider.gateway_client import GatewayClient, Session
 from lobu_provider.outage import MAX_OUTAGE_S, Outage
 from lobu_provider.replay import ReplayFilter
@@ -34,9 +34,10 @@ class EventStream:
     Args:
         client: the gateway.
         session: whose events to read.
+        has_past: the session's thread was talked in before.
     """
 
-    def __init__(self, client: GatewayClient, session: Session) -> None:
+    def __init__(self, client: GatewayClient, session: Session, *, has_past: bool = False) -> None:
         self._client = client
         self._session = session
         self._events: deque[Event] = deque()
@@ -50,6 +51,9 @@ class EventStream:
         self._outage = Outage()
         self._task: asyncio.Task[None] | None = None
         self._end: LobuError | None = None
+        self._has_past = has_past
+        self._expects_answer = False
+        self._is_silent = False
         self.connected_ms: float | None = None
         """The gateway's timestamp on the first ``connected``; older events are replays."""
 
@@ -74,10 +78,16 @@ class EventStream:
         Raises:
             LobuError: the stream could not be opened, or has ended for good.
         """
-        with anyio.move_on_after(MAX_OUTAGE_S if self._outage.is_down else FIRST_BYTE_S):
-            await self._alive.wait()
+        if not self._is_silent or self._outage.is_down:
+            with anyio.move_on_after(MAX_OUTAGE_S if self._outage.is_down else FIRST_BYTE_S):
+                await self._alive.wait()
+            self._is_silent = not self._alive.is_set()
         if self._end is not None:
             raise self._end
+
+    def expect_answer(self) -> None:
+        """A message is about to be sent: a connection that begins later may miss events of it."""
+        self._expects_answer = True
 
     def expect_end(self) -> None:
         """The session is about to be deleted: the end of the stream is no fault any more."""
@@ -124,7 +134,6 @@ class EventStream:
             LobuError: there will be no other.
         """
         self._outage.begin(anyio.current_time())
-        self._replay.begin()
         try:
             await self._read_events()
             lost = error_for(_ended("ended"))
@@ -151,7 +160,8 @@ class EventStream:
                     self.connected_ms = event.timestamp_ms
                 if not self._replay.admits(frame, event):
                     continue
-                self._outage.over()
+                if not isinstance(event, (Connected, Ping)):  # each new connection brings those
+                    self._outage.over()
                 if self._end is None:
                     await self._keep(event)
                 if isinstance(event, Closed):
@@ -163,7 +173,9 @@ class EventStream:
         if self._alive.is_set():
             return
         self._alive.set()
-        if self._outage.opened():
+        self._outage.opened()
+        self._replay.begin(has_backlog=self._has_past or self._expects_answer)
+        if self._expects_answer:  # nobody listened for a while
             self._events.append(Reconnected(name="reconnected", data={}))
             self._news.set()
 

@@ -48,6 +48,8 @@ class Event:
     """Our monotonic clock at arrival, in seconds."""
     id: str | None = None
     """The last ``id:`` of the stream; newer gateways only."""
+    size: int = 0
+    """Characters of the data as they came."""
 
     def concerns(self, message_ids: frozenset[str]) -> bool:
         """Return whether the event names one of ``message_ids``."""
@@ -161,6 +163,7 @@ def parse_event(frame: Frame, *, received_s: float = 0.0) -> Event:
         "timestamp_ms": _number(data.get("timestamp")),
         "received_s": received_s,
         "id": frame.id,
+        "size": len(frame.data),
     }
     build = _BUILDERS.get(name)
     if readable and build is None:
@@ -229,9 +232,11 @@ def _tool_use(data: Mapping[str, Any], common: dict[str, Any]) -> Event | None:
 
 def _complete(data: Mapping[str, Any], common: dict[str, Any]) -> Event | None:
     text = data.get("finalText")
+    if text is not None and not isinstance(text, str):
+        return None
     return Complete(
         **common,
-        final_text=text if isinstance(text, str) else None,
+        final_text=text,
         awaiting_human_decision=data.get("awaitingHumanDecision") is True,
     )
 

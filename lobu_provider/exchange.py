@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 from uuid import uuid4
 
 from lobu_provider.errors import Failure, Phase, failure
@@ -19,6 +20,10 @@ from lobu_provider.turn_events import (
     is_late_evidence,
 )
 from lobu_provider.turn_story import TurnRules
+
+MAX_EVENTS: Final = 100_000
+MAX_CHARACTERS: Final = 40_000_000
+"""Of all events that come while a turn runs. Beyond it no verdict would be given in time."""
 
 
 class Exchange:
@@ -53,6 +58,9 @@ class Exchange:
         """Why the turn was left before its end, without that being a failure."""
         self._connected_ms = connected_ms
         self._events: list[Event] = []
+        self._characters = 0
+        self._earliest_ms: float | None = None
+        """Of the events that name this message."""
         self._ended = False
         self._merged_ids: frozenset[str] = frozenset()
 
@@ -76,12 +84,21 @@ class Exchange:
         own = belongs_to_turn(event, ids, connected_ms=self._replays_before_ms) and (
             not self.is_over or is_late_evidence(event)
         )
-        if own or not self.is_over:
+        if (own or not self.is_over) and not self.is_too_big:
             self._events.append(event)
+            self._characters += event.size
+            told_ms = event.timestamp_ms if event.concerns(self.message_ids) else None
+            if told_ms is not None:
+                self._earliest_ms = min(told_ms, self._earliest_ms or told_ms)
         if not self._ended and ends_turn(event, self.message_ids):
             self._ended = True
             self._merged_ids = ids_of(event)
         return own
+
+    @property
+    def is_too_big(self) -> bool:
+        """Whether more has come than a turn may hold; what comes then is not kept."""
+        return len(self._events) > MAX_EVENTS or self._characters > MAX_CHARACTERS
 
     @property
     def _replays_before_ms(self) -> float | None:
@@ -91,8 +108,7 @@ class Exchange:
         told_ms = self._connected_ms()
         if told_ms is not None:
             return told_ms
-        own = [e.timestamp_ms for e in self._events if e.concerns(self.message_ids)]
-        return min((ms for ms in own if ms is not None), default=None)
+        return self._earliest_ms
 
     def turn(self, rules: TurnRules) -> Turn:
         """Fold what has come so far."""
@@ -109,6 +125,7 @@ class Exchange:
             latency_s=None if ended_s is None else ended_s - self.started_s,
             sent_s=self.started_s,
             cut_short=None if turn.completed else self.cut_short,
+            times_sent=self.sent.tries if self.sent is not None else 1,
         )
 
     def out_of_time(self, limit: Limit, limits: TurnLimits) -> Failure:

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 import httpx
@@ -27,6 +27,10 @@ from lobu_provider.wire_log import WireLog
 
 if TYPE_CHECKING:
     from lobu_provider.http_over_aiohttp import AiohttpPool
+
+
+MAX_SEND_WAIT_S: Final = 2.0
+"""The longest ``Retry-After`` that a message waits for: its turn may run already."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class SentMessage:
     job_id: str | None
     trace_id: str | None
     """Of the gateway's own trace; ``None`` when its tracing is off."""
+    tries: int = 1
+    """How often it was sent; a gateway of version 11 may have run it as often."""
 
 
 class GatewayClient:
@@ -159,7 +165,6 @@ class GatewayClient:
                     phase="create",
                 )
             )
-        self._requests.secrets.append(token)
         return Session(id=session_id, agent_id=agent_id, thread=thread, token=token)
 
     async def send_message(
@@ -195,17 +200,20 @@ class GatewayClient:
                 body={"content": content, "messageId": message_id, **more},
                 headers=_bearer(session.token),
                 may_repeat=lambda failed: failed.code != "rate_limit" and not is_heard(),
+                max_wait_s=MAX_SEND_WAIT_S,
             )
         except LobuError as exc:
             if not (exc.failure.repeatable and is_heard()):
                 raise
-            return SentMessage(message_id=message_id, job_id=None, trace_id=None)
+            tries = exc.failure.tries
+            return SentMessage(message_id=message_id, job_id=None, trace_id=None, tries=tries)
         answer = reply.json_object("send")
         echoed, job_id = answer.get("messageId"), answer.get("jobId")
         return SentMessage(
             message_id=echoed if isinstance(echoed, str) and echoed else message_id,
             job_id=str(job_id) if job_id is not None else None,
             trace_id=_trace_id(answer.get("traceparent")),
+            tries=reply.tries,
         )
 
     @asynccontextmanager
@@ -243,7 +251,7 @@ class GatewayClient:
 
         A turn that still runs goes on at the gateway, and what the agent remembers stays.
         """
-        await self._requests.send(
+        reply = await self._requests.send(
             "DELETE",
             _path(session),
             "delete",
@@ -252,6 +260,8 @@ class GatewayClient:
             limit_s=self.limits.delete_s,
             also_fine=(403, 404),
         )
+        if 200 <= reply.status < 300 and reply.body.lstrip().startswith("{"):
+            reply.json_object("delete")  # raises if it says that it was no success
 
     async def health(self) -> Mapping[str, Any]:
         """Return the gateway's health document; its ``version`` is not reliable."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -14,8 +15,8 @@ from lobu_provider.events import Frame
 from lobu_provider.gateway_http import read
 from lobu_provider.http_exchange import Http, Reply, RequestLimits
 from lobu_provider.http_faults import chunks, mapped_errors
-from lobu_provider.http_replies import HttpReply, failure_of_reply
-from lobu_provider.repeating import repeated
+from lobu_provider.http_replies import HttpReply, failure_of_reply, tokens_in
+from lobu_provider.repeating import MAX_RETRY_AFTER_S, repeated
 from lobu_provider.sse import iter_frames
 from lobu_provider.wire_log import WireLog
 
@@ -57,6 +58,7 @@ class GatewayRequests:
         limit_s: float | None = None,
         also_fine: tuple[int, ...] = (),
         may_repeat: Callable[[Failure], bool] = lambda _: True,
+        max_wait_s: float = MAX_RETRY_AFTER_S,
     ) -> HttpReply:
         """Send a request and read its reply, again where that is safe.
 
@@ -70,6 +72,7 @@ class GatewayRequests:
             limit_s: over all tries; each has its own limit beside it.
             also_fine: statuses that are a success here.
             may_repeat: whether a failure that would allow it is to be followed by another try.
+            max_wait_s: the longest ``Retry-After`` that is waited for.
 
         Raises:
             LobuError: the gateway was not reached, or its reply is no success.
@@ -89,13 +92,16 @@ class GatewayRequests:
                     reply = await read(response, self.secrets)
                 finally:
                     await response.aclose()
+            if phase == "create":  # before anything can repeat it
+                self.secrets += tokens_in(reply.body)
             self._log("reply", method=method, url=url, status=reply.status, body=reply.body)
             if 200 <= reply.status < 300 or reply.status in also_fine:
                 return reply
             raise error_for(failure_of_reply(reply, phase, agent_id=agent_id))
 
         with mapped_errors(method, url, phase), anyio.fail_after(limit_s):
-            return await repeated(send, may_repeat=may_repeat)
+            reply, tries = await repeated(send, may_repeat=may_repeat, max_wait_s=max_wait_s)
+            return replace(reply, tries=tries)
 
     @asynccontextmanager
     async def stream(

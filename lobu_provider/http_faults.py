@@ -40,17 +40,25 @@ def _stream_lost(what: str) -> Failure:
     )
 
 
+def _untrusted(url: str, phase: Phase, reason: str) -> Failure:
+    return failure(
+        "gateway",
+        f"The certificate of the gateway at {url} is not trusted: {reason}. If a private authority "
+        "signed it, name that authority's PEM file in config.caFile (or SSL_CERT_FILE).",
+        phase=phase,
+        error_class="config",
+        retryable=False,
+    )
+
+
 @contextmanager
 def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
     """Turn what httpx raises into our errors."""
     try:
         yield
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as exc:
-        if "certificate" in str(exc).lower():
-            raise config_error(
-                f"The certificate of {url} is not trusted: {_reason(exc)}. If a private authority "
-                "signed it, name its certificates by config.caFile or SSL_CERT_FILE (PEM)."
-            ) from exc
+        if "CERTIFICATE_VERIFY_FAILED" in str(exc):
+            raise error_for(_untrusted(url, phase, _reason(exc))) from exc
         raise error_for(
             failure(
                 "gateway",
@@ -67,6 +75,7 @@ def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
                 f"The gateway did not answer {method} {url} in time. "
                 "It accepts connections; see its log for what holds it up.",
                 phase=phase,
+                is_unclear=True,
             )
         ) from exc
     except httpx.LocalProtocolError as exc:  # its text repeats the header's value
@@ -90,6 +99,7 @@ def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
                 f"The connection broke during {method} {url}: {_reason(exc)}.",
                 phase=phase,
                 repeatable=True,
+                is_unclear=True,
             )
         ) from exc
     except (httpx.InvalidURL, UnicodeError) as exc:

@@ -6,6 +6,7 @@ so this file is imported only where a pool is wanted.
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ import httpx
 from aiohttp.http_exceptions import ContentEncodingError, HttpProcessingError
 from yarl import URL
 
+from lobu_provider.http_cookies import Cookies
 from lobu_provider.http_exchange import Reply, RequestLimits
 
 KEEP_S: Final = 4.0
@@ -73,7 +75,7 @@ class AiohttpHttp:
         self._headers = {"User-Agent": "lobu-provider", **headers}
         self._limits = limits
         self._certificates: ssl.SSLContext | bool = certificates or True
-        self._cookies: httpx.Cookies | None = None
+        self._cookies = Cookies()
 
     async def __aenter__(self) -> AiohttpHttp:
         return self
@@ -91,10 +93,8 @@ class AiohttpHttp:
         silence_s: float | None = None,
     ) -> Reply:
         """Send a request; see :meth:`lobu_provider.http_exchange.Http.send`."""
-        sent = {**self._headers, **headers}
+        sent = self._cookies.added_to({**self._headers, **headers}, method, url)
         _check(sent)
-        if self._cookies is not None:
-            sent["Cookie"] = _cookie_header(self._cookies, url)
         wait_s = self._limits.request_s if silence_s is None else silence_s
         with _in_httpx_words():
             response = await self._session.request(
@@ -108,13 +108,48 @@ class AiohttpHttp:
                     total=None, connect=self._limits.connect_s, sock_read=wait_s
                 ),
             )
+        _end_with_its_connection(response)
         if "Set-Cookie" in response.headers:
-            self._cookies = _with_cookies(self._cookies, response)
+            self._cookies.take(method, url, response.raw_headers)
 
         async def aclose() -> None:
             response.close()  # of a reply read to its end the connection is back in the pool
 
         return Reply(method, url, response.status, response.headers, _body(response), aclose)
+
+
+def _end_with_its_connection(response: aiohttp.ClientResponse) -> None:
+    """Have a body fail when its connection is closed before its end.
+
+    aiohttp tells nobody of a chunk that is garbage, closes the connection and stops its clocks: who
+    reads the body would wait for ever.
+    """
+    protocol = response.connection.protocol if response.connection is not None else None
+    closed = protocol.closed if protocol is not None else None
+    body = response.content
+
+    def fail(closed: asyncio.Future[None]) -> None:
+        reason = None if closed.cancelled() else closed.exception()
+        if not body.is_eof() and body.exception() is None:
+            why = f"the connection was closed before its end: {reason or 'not understood'}"
+            body.set_exception(aiohttp.ClientPayloadError(why))
+
+    def forget() -> None:
+        """The connection may live on."""
+        if closed is not None:
+            closed.remove_done_callback(fail)
+
+    if closed is not None:
+        closed.remove_done_callback(_heed)
+        closed.add_done_callback(_heed)
+        closed.add_done_callback(fail)
+        body.on_eof(forget)
+
+
+def _heed(closed: asyncio.Future[None]) -> None:
+    """Ask why a connection ended, as asyncio complains of answers that nobody asks for."""
+    if not closed.cancelled():
+        closed.exception()
 
 
 async def _body(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
@@ -127,21 +162,6 @@ def _check(headers: Mapping[str, str]) -> None:
     for value in headers.values():
         if not (value.isascii() and value.isprintable()):
             raise httpx.LocalProtocolError("Illegal header value")
-
-
-def _cookie_header(cookies: httpx.Cookies, url: str) -> str:
-    request = httpx.Request("GET", url)
-    cookies.set_cookie_header(request)
-    return str(request.headers.get("Cookie", ""))
-
-
-def _with_cookies(cookies: httpx.Cookies | None, response: aiohttp.ClientResponse) -> httpx.Cookies:
-    cookies = cookies or httpx.Cookies()
-    request = httpx.Request(response.method, str(response.url))
-    cookies.extract_cookies(
-        httpx.Response(response.status, headers=list(response.raw_headers), request=request)
-    )
-    return cookies
 
 
 @contextmanager

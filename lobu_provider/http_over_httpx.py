@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import httpx
 
 from lobu_provider.errors import config_error
+from lobu_provider.http_cookies import Cookies, no_cookies
 from lobu_provider.http_exchange import Reply, RequestLimits
 
 
@@ -35,19 +36,23 @@ class HttpxHttp:
         trust_env: bool,
     ) -> None:
         self._limits = limits
+        self._headers = dict(headers)
+        self._cookies = Cookies()
         try:
             self._client = httpx.AsyncClient(
-                headers=dict(headers),
                 transport=transport,
+                cookies=no_cookies(),
                 # Plain HTTP needs no certificates; building the context takes 23 ms.
                 verify=certificates or False,
                 trust_env=trust_env,
                 follow_redirects=False,
             )
         except (ValueError, OSError, ImportError, httpx.InvalidURL) as exc:
+            # Not in the exception's words: they may quote the proxy's password.
             raise config_error(
-                "The proxy settings of the environment (HTTPS_PROXY, ALL_PROXY, ...) cannot be "
-                f"used: {exc}"
+                "The proxy settings of the environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY) cannot "
+                f"be used ({type(exc).__name__}). Expected URLs such as http://proxy:3128; special "
+                "characters of a user or password in them are percent-encoded."
             ) from exc
 
     async def __aenter__(self) -> HttpxHttp:
@@ -70,9 +75,15 @@ class HttpxHttp:
         wait_s = self._limits.request_s if silence_s is None else silence_s
         timeout = httpx.Timeout(wait_s, connect=self._limits.connect_s)
         request = self._client.build_request(
-            method, url, headers=dict(headers), content=content, timeout=timeout
+            method,
+            url,
+            headers=self._cookies.added_to({**self._headers, **headers}, method, url),
+            content=content,
+            timeout=timeout,
         )
         response = await self._client.send(request, stream=True)
+        if "Set-Cookie" in response.headers:
+            self._cookies.take(method, url, response.headers.raw)
         return Reply(
             method,
             str(response.request.url),

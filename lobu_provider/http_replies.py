@@ -34,13 +34,24 @@ class HttpReply:
     """Target of a redirect."""
     retry_after_s: float | None = None
     """How long the gateway asks to wait, from ``Retry-After``."""
+    tries: int = 1
+    """How often the request was sent."""
     secrets: tuple[str, ...] = field(default=(), repr=False)
     """What a message must not repeat: a careless server shows the request's own headers."""
 
     @property
     def shown_body(self) -> str:
-        """The body for a message; without secrets before it is shortened, so no half is left."""
-        return Redactor(self.secrets).values(self.body)
+        """The start of the body on one line, for a message."""
+        return self._shown(self.body)
+
+    @property
+    def shown_error(self) -> str:
+        """What an error body says, for a message."""
+        return self._shown(error_text(self.body))
+
+    def _shown(self, text: str) -> str:
+        """Without secrets before it is shortened, so that no half is left."""
+        return quote_body(Redactor(self.secrets).text(text))
 
     @property
     def shown_location(self) -> str:
@@ -68,7 +79,7 @@ class HttpReply:
                 failure(
                     "gateway",
                     f"{self.method} {self.url} answered {self.status} with something that is not "
-                    f"a JSON object: {quote_body(self.shown_body)}. "
+                    f"a JSON object: {self.shown_body}. "
                     "Is this address a Lobu gateway? A login page or another server may answer "
                     "here.",
                     phase=phase,
@@ -79,7 +90,7 @@ class HttpReply:
                 failure(
                     "gateway",
                     f"{self.method} {self.url} answered {self.status} and yet no success: "
-                    f"{error_text(self.shown_body)}",
+                    f"{self.shown_error}",
                     phase=phase,
                 )
             )
@@ -94,14 +105,24 @@ def quote_body(body: str) -> str:
     return text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "..."
 
 
-def error_text(body: str) -> str:
-    """Return what an error body says, from whichever of its shapes."""
+def tokens_in(body: str) -> list[str]:
+    """Return what a create reply holds that nobody may see."""
     try:
         value = parse_json(body)
     except ValueError:
-        return quote_body(body)
+        return []
+    token = value.get("token") if isinstance(value, dict) else None
+    return [token] if isinstance(token, str) and token else []
+
+
+def error_text(body: str) -> str:
+    """Return what an error body says, from whichever of its shapes; in full."""
+    try:
+        value = parse_json(body)
+    except ValueError:
+        return body
     if not isinstance(value, dict):
-        return quote_body(body)
+        return body
     error = value.get("error")
     candidates = [value.get("error_description"), error, value.get("message")]
     if isinstance(error, dict):
@@ -110,8 +131,8 @@ def error_text(body: str) -> str:
         if isinstance(candidate, str) and candidate.strip():
             details = value.get("details")
             more = f" ({details})" if isinstance(details, str) and details.strip() else ""
-            return quote_body(candidate + more)
-    return quote_body(body)
+            return candidate + more
+    return body
 
 
 def retry_after_s(value: str | None, now: datetime) -> float | None:
@@ -135,7 +156,7 @@ def retry_after_s(value: str | None, now: datetime) -> float | None:
 
 def failure_of_reply(reply: HttpReply, phase: Phase, *, agent_id: str) -> Failure:
     """Return what a reply that is not a success means, and what to do about it."""
-    said = f"{reply.method} {reply.url} answered {reply.status}: {error_text(reply.shown_body)}"
+    said = f"{reply.method} {reply.url} answered {reply.status}: {reply.shown_error}"
     if 300 <= reply.status < 400:
         return failure(
             "gateway",

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from lobu_provider.errors import Failure, failure
+from lobu_provider.repeating import MAX_RETRY_AFTER_S
 
 WAITS_S: Final = (0.0, 0.5, 1.0, 2.0, 4.0, 5.0, 5.0, 5.0)
 """Before each new try. In all well under the 30 s for which a gateway of version 11 keeps the end
@@ -38,15 +39,11 @@ class Outage:
         self._began_s = now_s
         self._opened_here = False
 
-    def opened(self) -> bool:
-        """The try has shown a sign of life; returns whether a lost stream is open again.
-
-        It counts as a try until it proves steady or brings something new.
-        """
-        again = self.is_down and self._was_open
+    def opened(self) -> None:
+        """The try has shown a sign of life. It counts as one until something new comes, or it
+        proves steady."""
         self._opened_here = True
         self.is_down = False
-        return again
 
     def over(self) -> None:
         """Something new has come: what may be lost next is another outage."""
@@ -69,9 +66,10 @@ class Outage:
         if self._first_loss is None:
             self._first_loss, self._since_s = lost, now_s
         waits = WAITS_S if self._was_open else FIRST_WAITS_S
-        if not lost.repeatable or self._tries >= len(waits):
+        asked_s = lost.retry_after_s or 0.0
+        if not lost.repeatable or self._tries >= len(waits) or asked_s > MAX_RETRY_AFTER_S:
             return None
-        wait_s = max(waits[self._tries], lost.retry_after_s or 0.0)
+        wait_s = max(waits[self._tries], asked_s)
         self._tries += 1
         return None if now_s + wait_s - self._since_s > MAX_OUTAGE_S else wait_s
 

@@ -20,37 +20,43 @@ T = TypeVar("T")
 
 
 async def repeated(
-    send: Callable[[], Awaitable[T]], *, may_repeat: Callable[[Failure], bool] = lambda _: True
-) -> T:
+    send: Callable[[], Awaitable[T]],
+    *,
+    may_repeat: Callable[[Failure], bool] = lambda _: True,
+    max_wait_s: float = MAX_RETRY_AFTER_S,
+) -> tuple[T, int]:
     """Call ``send``, and again at most twice while its failure is ``repeatable``.
 
     Args:
         send: the request.
         may_repeat: asked before each repeat.
+        max_wait_s: the longest ``Retry-After`` that is waited for.
+
+    Returns:
+        What ``send`` returned, and how often it was called.
 
     Raises:
-        LobuError: what the last try raised.
+        LobuError: what the last try raised. It is unclear when one of the tries was.
     """
+    is_unclear = False
     for number, wait_s in enumerate((*WAITS_S, None), start=1):
         try:
-            return await send()
+            return await send(), number
         except LobuError as exc:
+            is_unclear = is_unclear or exc.failure.is_unclear
             asked_s = exc.failure.retry_after_s or 0.0
             again = wait_s is not None and exc.failure.repeatable and may_repeat(exc.failure)
-            if not again or asked_s > MAX_RETRY_AFTER_S:
-                raise _counted(exc, number, asked_s) from exc.__cause__
+            if not again or asked_s > max_wait_s:
+                told = _told(exc.failure, number, asked_s if asked_s > max_wait_s else 0.0)
+                raise error_for(replace(told, is_unclear=is_unclear)) from exc.__cause__
             await anyio.sleep(max(wait_s or 0.0, asked_s))
     raise AssertionError("unreachable")
 
 
-def _counted(error: LobuError, tries: int, asked_s: float) -> LobuError:
-    message = error.failure.message
-    if asked_s > MAX_RETRY_AFTER_S:
+def _told(failed: Failure, tries: int, asked_s: float) -> Failure:
+    message = failed.message
+    if asked_s:
         message += f" It asks to be left alone for {asked_s:g} s."
     if tries > 1:
         message += f" Tried {tries} times."
-    return (
-        error
-        if message == error.failure.message
-        else error_for(replace(error.failure, message=message))
-    )
+    return replace(failed, message=message, tries=tries)

@@ -10,14 +10,17 @@ An event is known by its name and its whole data, which holds the gateway's time
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Final
 
 from lobu_provider.events import Closed, Connected, Event, Frame, Ping
 
-OVERLAP_MS: Final = 2000.0
-"""How far a gateway's clocks may differ: an event this much younger than the connection can still
-have come twice on it."""
+OVERLAP_S: Final = 2.0
+"""How long after a connection's first event its backlog and its live events may overlap."""
+
+MAX_ID: Final = 256
+"""Characters of an ``id:`` that is worth sending back; a gateway's are integers."""
 
 
 class ReplayFilter:
@@ -25,29 +28,32 @@ class ReplayFilter:
 
     def __init__(self) -> None:
         self.last_id: str | None = None
-        """The last ``id:`` that was seen."""
+        """The last ``id:`` that was seen and that a header can hold."""
         self._told: Counter[int] = Counter()
         self._repeatable: Counter[int] = Counter()
         """What this connection may bring again, and how often."""
         self._told_here: set[int] = set()
         """What this connection brought while its backlog and its live events may overlap."""
-        self._connected_ms: float | None = None
+        self._has_backlog = False
+        self._first_s: float | None = None
 
-    def begin(self) -> None:
-        """A new connection follows."""
+    def begin(self, *, has_backlog: bool) -> None:
+        """A new connection follows; ``has_backlog`` if something may have happened before it."""
         self._repeatable = self._told.copy()
         self._told_here = set()
-        self._connected_ms = None
+        self._has_backlog = has_backlog
+        self._first_s = None
 
     def admits(self, frame: Frame, event: Event) -> bool:
         """Return whether ``event``, read from ``frame``, is new."""
-        if frame.id is not None:
-            self.last_id = frame.id
-        if isinstance(event, Connected) and self._connected_ms is None:
-            self._connected_ms = event.timestamp_ms
+        given = frame.id
+        if given and len(given) <= MAX_ID and given.isascii() and given.isprintable():
+            self.last_id = given
+        if self._first_s is None:
+            self._first_s = event.received_s
         if isinstance(event, (Connected, Ping, Closed)):
             return True
-        key = hash((frame.event, frame.data))
+        key = _key(event)
         if self._repeatable[key] > 0:
             self._repeatable[key] -= 1
             return False
@@ -59,8 +65,14 @@ class ReplayFilter:
         return True
 
     def _may_overlap(self, event: Event) -> bool:
-        if self._connected_ms is None:
-            return True
-        return event.timestamp_ms is not None and (
-            event.timestamp_ms <= self._connected_ms + OVERLAP_MS
+        """Without a timestamp two events may be equal and both true."""
+        return (
+            self._has_backlog
+            and event.timestamp_ms is not None
+            and event.received_s - (self._first_s or 0.0) <= OVERLAP_S
         )
+
+
+def _key(event: Event) -> int:
+    """The same for the same data, however it is written."""
+    return hash((event.name, json.dumps(event.data, sort_keys=True)))

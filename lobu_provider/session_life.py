@@ -60,6 +60,12 @@ _REFUSALS: Final = frozenset({"auth", "not_found", "config", "rate_limit"})
 """Codes after which the gateway has certainly made no session."""
 
 
+_MAYBE_LEFT: Final = (
+    "The call ended while the session was being created; the gateway may have kept it. It ends by "
+    "itself after 24 hours."
+)
+
+
 @asynccontextmanager
 async def open_conversation(
     client: GatewayClient,
@@ -95,7 +101,7 @@ async def open_conversation(
     told = [] if warnings is None else warnings
     with _time_limit(deadline, "create", "creating the session"):
         session = await _create(client, plan, thread, told, deadline, notes or _NoNotes())
-    async with EventStream(client, session) as stream:
+    async with EventStream(client, session, has_past=plan.resume) as stream:
         conversation = Conversation(
             client, session, stream, deadline=deadline, resumed=plan.resume, rules=rules
         )
@@ -139,7 +145,9 @@ async def _create(
         notes.created(session.id)
         return session
     except LobuError as exc:
-        if exc.failure.code in _REFUSALS:
+        if exc.failure.is_unclear:
+            warnings.append(_MAYBE_LEFT)
+        elif exc.failure.code in _REFUSALS:
             notes.gone()
         raise
     except asyncio.CancelledError:
@@ -152,10 +160,7 @@ async def _create(
             elif not creating.done():
                 creating.cancel()
                 await asyncio.wait([creating], timeout=1)
-                warnings.append(
-                    "The call was interrupted while the session was being created; the gateway "
-                    "may have kept it. It ends by itself after 24 hours."
-                )
+                warnings.append(_MAYBE_LEFT)
         raise
 
 

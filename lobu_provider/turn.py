@@ -69,6 +69,8 @@ class Turn:
     """How often the event stream was lost and opened again while the turn ran."""
     cut_short: str | None = None
     """Why the client left the turn before its end, in words; set by the conversation."""
+    times_sent: int = 1
+    """How often the message was sent, under one id; set by the conversation."""
     failure: Failure | None = None
     """Why the turn is not usable; ``None`` for a usable one or one still running."""
     first_text_s: float | None = None
@@ -149,9 +151,14 @@ def _merged_with(complete: Complete | None) -> tuple[str, ...]:
 
 
 def _warnings(turn: Turn) -> Iterator[str]:
+    if turn.times_sent > 1:
+        yield (
+            f"The message was sent {turn.times_sent} times, since its replies were lost. A gateway "
+            "of version 11 may have run it as often."
+        )
     if turn.reconnects:
         yield (
-            "The event stream was lost and opened again. A gateway repeats at most the last 100 "
+            "The event stream was not open all the time. A gateway repeats at most the last 100 "
             "events, so tool calls may be missing"
             + (", and text too: no final text came." if turn.possibly_truncated else ".")
         )

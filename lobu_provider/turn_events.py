@@ -24,8 +24,8 @@ from lobu_provider.events import (
 _UNADDRESSED = (Card, Ephemeral, TurnError, ToolUse, Output, UnreadableEvent, Reconnected)
 """What is taken for the turn in flight when it names no message: nothing may get lost."""
 
-_LATE = (Card, TurnError, ToolUse, UnreadableEvent)
-"""What still counts after the end of its turn. Text does not: it belongs to no answer any more."""
+_LATE = (Card, TurnError, ToolUse, Output, UnreadableEvent)
+"""What still counts after the end of its turn; text only where no ``finalText`` came."""
 
 
 def belongs_to_turn(

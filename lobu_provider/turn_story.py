@@ -38,12 +38,15 @@ class Story:
         end = next((i for i, e in enumerate(events) if isinstance(e, Complete)), None)
         last = events[end] if end is not None else None
         self.complete = last if isinstance(last, Complete) else None
-        before_end = events if end is None else events[:end]
-        self.deltas = [event for event in before_end if isinstance(event, Output)]
-        self.streamed_text = "".join(delta.content for delta in self.deltas)
         self.final_text = self.complete.final_text if self.complete is not None else None
-        self.output = self.streamed_text if self.final_text is None else self.final_text
         self.errors = self.of(TurnError)
+        # With several replicas a piece of text can come after the end; without a final text only
+        # it tells. After an error it is an answer that nobody waited for.
+        is_whole = end is None or (self.final_text is None and not self.errors)
+        told = events if is_whole else events[:end]
+        self.deltas = [event for event in told if isinstance(event, Output)]
+        self.streamed_text = "".join(delta.content for delta in self.deltas)
+        self.output = self.streamed_text if self.final_text is None else self.final_text
 
     def of(self, kind: type[_E]) -> list[_E]:
         """Return the events of one kind, the late ones included."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 from lobu_provider.blank import is_blank
@@ -66,7 +67,9 @@ def _needed_and_unreadable(story: Story) -> Event | None:
 def _failure_of_complete(complete: Complete) -> Failure | None:
     """A ``complete`` that says of itself that it is none; no gateway we know sends it."""
     error = complete.data.get("error")
-    return failure_of_error(error, None) if isinstance(error, str) and error else None
+    if not error:
+        return None
+    return failure_of_error(error if isinstance(error, str) else json.dumps(error), None)
 
 
 def _failure_of_empty(story: Story) -> Failure | None:

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Iterable
+import stat
+import sys
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Final
 
 from lobu_provider.errors import config_error
-from lobu_provider.json_safe import json_safe
+from lobu_provider.json_safe import json_safe, parse_json
 from lobu_provider.redaction import MASK, Redactor
 
 MAX_TEXT: Final = 100_000
 """Characters of one text in a line."""
 
-_TOKEN_FIELD: Final = re.compile(r'("[a-zA-Z_]*token"\s*:\s*")[^"]*', re.IGNORECASE)
-"""In a body: the create reply holds a session token that nobody knew before."""
+_SECRET_KEYS: Final = frozenset({"token", "auth", "authorization", "sseurl", "messagesurl"})
+"""Keys of a body whose values are nobody's business."""
 
 
 class WireLog:
@@ -38,33 +39,60 @@ class WireLog:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.write("opened", ())
+        self._is_broken = False
+        try:
+            self._append("opened", {})
+        except OSError as exc:
+            raise config_error(
+                f"LOBU_WIRE_LOG: {path} cannot be written: {exc.strerror or exc}. Name a plain "
+                "file in a folder that exists, or unset the variable."
+            ) from exc
 
     def write(self, what: str, secrets: Iterable[str], **details: Any) -> None:
-        """Append a line.
+        """Append a line; a file that cannot be written any more is told of once, on stderr.
 
         Args:
             what: ``request``, ``reply``, ``frame``, ``ended``.
             secrets: kept out of the line.
             details: texts and numbers to tell.
         """
+        if self._is_broken:
+            return
         redactor = Redactor(secrets)
-        told = {
-            key: redactor.text(_TOKEN_FIELD.sub(rf"\1{MASK}", value[:MAX_TEXT]))
-            if isinstance(value, str)
-            else value
-            for key, value in details.items()
-            if value is not None
-        }
+        told = {key: _told(value, redactor) for key, value in details.items() if value is not None}
+        try:
+            self._append(what, told)
+        except OSError as exc:
+            self._is_broken = True
+            sys.stderr.write(f"LOBU_WIRE_LOG: {self._path} cannot be written any more: {exc}\n")
+
+    def _append(self, what: str, told: Mapping[str, Any]) -> None:
         now = datetime.now(tz=timezone.utc).isoformat(timespec="milliseconds")
         line = json.dumps(json_safe({"at": now, "pid": os.getpid(), "what": what, **told}))
-        try:
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-            descriptor = os.open(self._path, flags, 0o600)
-            with open(descriptor, "ab", buffering=0) as file:
-                file.write(line.encode() + b"\n")  # in one piece: others write too
-        except OSError as exc:
-            raise config_error(
-                f"LOBU_WIRE_LOG: {self._path} cannot be written: {exc.strerror or exc}. "
-                "Name a file in a folder that exists, or unset the variable."
-            ) from exc
+        # Opening a pipe without a reader would wait for one.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(self._path, flags, 0o600)
+        with open(descriptor, "ab", buffering=0) as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError("it is no plain file")
+            file.write(line.encode() + b"\n")  # in one piece: others write too
+
+
+def _told(value: Any, redactor: Redactor) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:  # as JSON first: a secret may be written with escapes
+        text = json.dumps(redactor.json(_without_keys(parse_json(value))), ensure_ascii=False)
+    except ValueError:
+        text = value
+    text = redactor.text(text)
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}... [cut]"
+
+
+def _without_keys(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: MASK if key.lower() in _SECRET_KEYS and isinstance(item, str) else item
+            for key, item in value.items()
+        }
+    return value

@@ -92,7 +92,7 @@ export interface LobuProviderConfig {
   /**
    * How often a case is repeated on a fresh thread when gateway, network or worker failed; never
    * after an answer, a time limit or a fault of yours. What the failed try did stays done.
-   * @default false
+   * @default 0
    */
   retries?: number | null;
   /**

@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from lobu_provider.conversation import Conversation
-from lobu_provider.errors import InfrastructureError
+from lobu_provider.errors import InfrastructureError, error_for, failure
 from lobu_provider.event_loop import run
 from lobu_provider.events import Event, Frame
 from lobu_provider.gateway_client import GatewayClient, SentMessage, Session
@@ -40,6 +40,7 @@ class FakeClient:
         self.on_delete: list[Event] = []
         self.echo: Callable[[str], str] = lambda message_id: message_id
         self.ids: list[str] = []
+        self.streams = 0
         self._send, self._receive = anyio.create_memory_object_stream[Event](10_000)
 
     async def create_session(self, agent_id: str, *, thread: str, **_: Any) -> Session:
@@ -57,6 +58,10 @@ class FakeClient:
     async def stream_events(
         self, session: Session, *, on_bytes: Callable[[], None], **_: Any
     ) -> AsyncIterator[AsyncIterator[Frame]]:
+        self.streams += 1
+        if self.streams > 1:
+            raise error_for(failure("not_found", "The session is gone.", phase="connect"))
+
         async def frames() -> AsyncIterator[Frame]:
             on_bytes()
             if not self.comment_first:
@@ -174,7 +179,8 @@ async def test_after_the_stream_has_ended_no_message_is_sent_any_more() -> None:
         failure = (await conversation.say("2")).failure
     assert failure is not None
     assert failure.code == "stream_lost"
-    assert len(client.ids) == 1
+    assert "could not be opened again" in failure.message
+    assert (len(client.ids), client.streams) == (1, 2)
 
 
 async def test_an_exception_in_a_listener_keeps_what_the_turn_had() -> None:

@@ -132,7 +132,6 @@ def test_data_that_is_no_object_is_kept_as_it_came(data: str) -> None:
         ({"finalText": "done"}, "done"),
         ({"finalText": ""}, ""),
         ({"finalText": None}, None),
-        ({"finalText": 7}, None),
         ({}, None),
     ],
 )
@@ -140,6 +139,10 @@ def test_final_text_counts_only_when_it_is_a_string(data: dict[str, Any], final:
     event = read("complete", **data)
     assert isinstance(event, Complete)
     assert event.final_text == final
+
+
+def test_a_final_text_that_is_no_text_cannot_be_read() -> None:
+    assert isinstance(read("complete", finalText=7), UnreadableEvent)
 
 
 @pytest.mark.parametrize(("value", "waits"), [(True, True), (False, False), ("yes", False)])

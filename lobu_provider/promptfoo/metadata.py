@@ -70,6 +70,7 @@ def _turn(turn: Turn, number: int) -> dict[str, Any]:
         "streamedText": turn.streamed_text if _was_replaced(turn) else None,
         "reconnects": turn.reconnects or None,
         "cutShort": turn.cut_short,
+        "timesSent": turn.times_sent if turn.times_sent > 1 else None,
         "mergedWith": list(turn.merged_with) or None,
         "awaitingHumanDecision": turn.awaiting_human_decision or None,
         "suggestions": list(turn.suggestions) or None,

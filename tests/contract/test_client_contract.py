@@ -300,16 +300,17 @@ async def test_a_guardrail_is_an_error_of_the_agent(start: Start) -> None:
 
 
 @pytest.mark.parametrize("step", [{"eof": True}, {"reset": True}])
-async def test_a_stream_that_ends_first_is_lost_and_keeps_what_came(
+async def test_a_stream_that_ends_first_is_opened_again_and_nothing_is_told_twice(
     start: Start, step: dict[str, Any]
 ) -> None:
-    steps = [tool("lookup", "c1"), {"text": "half", "deltas": 1}, {"delay_ms": 50}, step]
-    gateway = start(replies(*steps))
+    begin = [tool("lookup", "c1"), {"text": "half", "deltas": 1}, {"delay_ms": 50}, step]
+    gateway = start(replies(*begin, {"text": " and whole"}))
     async with gateway.client() as client, open_conversation(client, AGENT) as conversation:
         turn = await conversation.say("hello")
-    assert turn.failure is not None
-    assert turn.failure.code == "stream_lost"
-    assert (turn.output, len(turn.tool_calls), turn.completed) == ("half", 1, False)
+    assert turn.failure is None
+    assert (turn.output, turn.streamed_text) == ("half and whole", "half and whole")
+    assert (len(turn.tool_calls), turn.completed, turn.reconnects) == (1, True, 1)
+    assert gateway.calls.count("GET events") == 2
 
 
 async def test_a_time_limit_ends_a_turn_and_the_session_is_deleted(start: Start) -> None:
