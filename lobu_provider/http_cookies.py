@@ -8,11 +8,9 @@ from http.cookiejar import DefaultCookiePolicy
 import httpx
 
 
-def no_cookies() -> httpx.Cookies:
-    """Return a jar that takes nothing, for a client that is not to keep any itself."""
-    cookies = httpx.Cookies()
-    cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    return cookies
+def keep_none(client: httpx.AsyncClient) -> None:
+    """Have a client leave cookies to others."""
+    client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
 
 
 class Cookies:

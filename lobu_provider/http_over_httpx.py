@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import httpx
 
 from lobu_provider.errors import config_error
-from lobu_provider.http_cookies import Cookies, no_cookies
+from lobu_provider.http_cookies import Cookies, keep_none
 from lobu_provider.http_exchange import Reply, RequestLimits
 
 
@@ -41,7 +41,6 @@ class HttpxHttp:
         try:
             self._client = httpx.AsyncClient(
                 transport=transport,
-                cookies=no_cookies(),
                 # Plain HTTP needs no certificates; building the context takes 23 ms.
                 verify=certificates or False,
                 trust_env=trust_env,
@@ -54,6 +53,7 @@ class HttpxHttp:
                 f"be used ({type(exc).__name__}). Expected URLs such as http://proxy:3128; special "
                 "characters of a user or password in them are percent-encoded."
             ) from exc
+        keep_none(self._client)
 
     async def __aenter__(self) -> HttpxHttp:
         await self._client.__aenter__()

@@ -77,7 +77,11 @@ class Row:
 
 
 async def held(
-    *messages: str, config: dict[str, Any] | None = None, kept: bool = False, **special: Any
+    *messages: str,
+    config: dict[str, Any] | None = None,
+    kept: bool = False,
+    evaluation_id: str | None = None,
+    **special: Any,
 ) -> Row:
     """Hold a conversation with a gateway that does ``special`` things; check that the row is whole.
 
@@ -85,10 +89,13 @@ async def held(
         messages: to say; ``"hello"`` unless given.
         config: of the provider.
         kept: the session is to stay at the gateway.
+        evaluation_id: of promptfoo's run.
         special: answers to each kind of request, as for :func:`answers`.
     """
     async with WireGateway(answers(**special)) as gateway:
-        response = await call(gateway.url, *(messages or ("hello",)), **(config or {}))
+        run = {"evaluationId": evaluation_id} if evaluation_id is not None else None
+        told = {**(config or {}), "more_context": run}
+        response = await call(gateway.url, *(messages or ("hello",)), **told)
     return whole(response, gateway, kept=kept)
 
 

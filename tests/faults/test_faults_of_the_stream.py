@@ -232,3 +232,24 @@ async def test_a_compressed_stream_that_is_cut_is_opened_again() -> None:
     first = stream(AfterMessage(1, answered=False), packed, head=head, end="eof")
     row = await held(events=[first, BACK])
     row.passed("Half an answer.", "call_1")
+
+
+async def test_a_stream_that_opens_only_after_the_message_may_have_lost_something() -> None:
+    row = await held(events=stream(AfterMessage(1), CONNECTED, output("late") + complete()))
+    row.passed("late")
+    assert row.metadata["possiblyTruncated"] is True
+    assert row.warns("was not open all the time")
+
+
+async def test_text_after_an_end_without_final_text_still_belongs_to_the_answer() -> None:
+    late = output("NOT possible.", timestamp=9)
+    row = await held(events=stream(CONNECTED, AfterMessage(1), output("It is "), complete() + late))
+    row.passed("It is NOT possible.")
+
+
+@pytest.mark.parametrize("error", ["boom", {"message": "boom"}, ["boom"]])
+async def test_an_end_that_names_an_error_is_one(error: Any) -> None:
+    end = complete(finalText="fine", error=error)
+    row = await held(events=stream(CONNECTED, AfterMessage(1), end))
+    assert row.error is not None
+    assert "boom" in row.error

@@ -124,9 +124,8 @@ async def test_an_event_stream_that_never_answers() -> None:
 
 @pytest.mark.usefixtures("short_waits")
 async def test_a_silent_event_stream_does_not_keep_the_message_back() -> None:
-    config = {"timeoutMs": SHORT_MS}
     async with WireGateway(answers(events=silence)) as gateway:
-        response = await call(gateway.url, "hello", **config)
+        response = await call(gateway.url, "hello", timeoutMs=SHORT_MS)
     check(response, "timeout", "infrastructure", "turn")
     assert gateway.kinds == ["create", "events", "message", "delete"]
 

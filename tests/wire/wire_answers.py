@@ -226,13 +226,19 @@ open_pool: Callable[[], AbstractAsyncContextManager[AiohttpPool | None]] = nullc
 the pool lasts no longer than a call."""
 
 
-async def call(url: str, *messages: str, **config: Any) -> dict[str, Any]:
+async def call(
+    url: str, *messages: str, more_context: Mapping[str, Any] | None = None, **config: Any
+) -> dict[str, Any]:
     """Hold a conversation through the provider, bounded."""
     options = {
         "config": {"agent": "support-agent", "gateway": url, "timeoutMs": 60_000, **config},
         "env": {"LOBU_TOKEN": TOKEN},
     }
-    context = {"vars": {"transcript": [list(messages)]}} if len(messages) > 1 else None
+    context: dict[str, Any] | None = None
+    if len(messages) > 1:
+        context = {"vars": {"transcript": [list(messages)]}}
+    if more_context is not None:
+        context = {**(context or {}), **more_context}
     with anyio.fail_after(LIMIT_S):
         async with open_pool() as pool:
             provider = LobuProvider(options, pool=pool)

@@ -1,0 +1,161 @@
+"""What a gateway or a proxy says must not give a secret away, nor make a session be forgotten."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lobu_provider import ledger
+from tests.faults.fault_rows import INFRA, held
+from tests.wire.wire_answers import created, html, json_reply, raw
+from tests.wire.wire_gateway import SESSION_ID, SESSION_TOKEN, TOKEN, Answer, Exchange
+
+pytestmark = pytest.mark.anyio
+
+
+def escaped(text: str) -> str:
+    """The same as JSON text, every character as an escape."""
+    return "".join(f"\\u{ord(character):04x}" for character in text)
+
+
+def answered(status: int, body: str, *headers: str) -> Answer:
+    async def answer(exchange: Exchange) -> None:
+        await exchange.reply(status, body.encode(), "application/json", headers)
+
+    return answer
+
+
+@pytest.mark.parametrize("secret", [TOKEN, SESSION_TOKEN])
+async def test_a_secret_that_is_told_in_escapes_is_not_shown(secret: str) -> None:
+    told = answered(400, f'{{"error": "invalid token {escaped(secret)}"}}')
+    row = await held(events=told, delete=told)  # the row is searched for both
+    assert row.error is not None
+    assert "invalid token ***" in row.error
+
+
+async def test_a_create_reply_gives_no_token_away_in_the_wire_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "wire.jsonl"
+    monkeypatch.setenv("LOBU_WIRE_LOG", str(log))
+    body = (
+        f'{{"success": true, "agentId": {json.dumps(SESSION_ID)}, '
+        f'"\\u0074oken": "{escaped(SESSION_TOKEN)}", "auth": "{SESSION_TOKEN}", '
+        f'"sseUrl": "http://x/?ticket={SESSION_TOKEN}", "note": "see {SESSION_TOKEN}"}}'
+    )
+    row = await held(create=answered(201, body))
+    row.passed("fine")
+    text = log.read_text(encoding="utf-8")
+    assert SESSION_TOKEN not in text
+    assert escaped(SESSION_TOKEN)[:40] not in text
+
+
+async def test_a_wire_log_that_is_a_pipe_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setenv("LOBU_WIRE_LOG", str(tmp_path / "pipe"))
+    row = await held()
+    row.failed("config", "config", "config", retryable=False)
+    assert row.gateway.kinds == []
+
+
+async def test_a_wire_log_that_breaks_costs_neither_row_nor_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    monkeypatch.setenv("LOBU_WIRE_LOG", str(folder / "wire.jsonl"))
+
+    async def create(exchange: Exchange) -> None:
+        (folder / "wire.jsonl").unlink()
+        folder.rmdir()
+        await created(exchange)
+
+    row = await held(create=create)
+    row.passed("fine")
+    assert capsys.readouterr().err.count("LOBU_WIRE_LOG") == 1
+
+
+async def test_a_proxy_that_cannot_be_used_keeps_its_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://user:canary#pw@127.0.0.1:1")
+    row = await held(config={"gateway": "http://gateway.invalid"})
+    row.failed("config", "config", "config", retryable=False)
+    assert row.error is not None
+    assert "canary" not in json.dumps(row.response)
+    assert "HTTP_PROXY" in row.error
+
+
+@pytest.mark.parametrize("body", ['{"success": false, "error": "busy"}', '{"success": false}'])
+async def test_a_deletion_that_says_it_was_none_is_a_warning(body: str) -> None:
+    row = await held(delete=answered(200, body))
+    row.passed("fine")
+    assert row.warns("left at the gateway")
+
+
+@pytest.fixture
+def notes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is written into the ledger."""
+    written: list[str] = []
+
+    def created_(run: str, gateway: str, session_id: str, *_: Any, **__: Any) -> None:
+        written.append("created" if session_id else "creating")
+
+    monkeypatch.setattr(ledger, "note_created", created_)
+    monkeypatch.setattr(ledger, "note_deleted", lambda *_, **__: written.append("gone"))
+    return written
+
+
+async def test_a_refusal_after_an_unanswered_try_does_not_mean_that_there_is_no_session(
+    notes: list[str],
+) -> None:
+    busy = json_reply(429, {"error": "slow down"}, "Retry-After: 60")
+    row = await held(create=[raw(b""), busy], evaluation_id="eval-1")
+    row.failed("rate_limit", INFRA, "create", retryable=True)
+    assert row.warns("may have kept it")
+    assert notes == ["creating"]
+
+
+async def test_a_refusal_at_once_means_that_there_is_no_session(notes: list[str]) -> None:
+    row = await held(create=json_reply(403, {"error": "Forbidden"}), evaluation_id="eval-1")
+    row.failed("not_found", "config", "create", retryable=False)
+    assert row.warnings == []
+    assert notes == ["creating", "gone"]
+
+
+async def test_a_session_is_noted_from_its_creation_to_its_end(notes: list[str]) -> None:
+    (await held(evaluation_id="eval-1")).passed("fine")
+    assert notes == ["creating", "created", "gone"]
+    notes.clear()
+    await held(evaluation_id="eval-1", delete=html(500))
+    assert notes == ["creating", "created"]
+
+
+def cookies_of(row: Any) -> list[str]:
+    return [request.headers.get("cookie", "") for request in row.gateway.requests]
+
+
+async def test_a_cookie_of_the_gateway_stands_beside_that_of_the_config() -> None:
+    body = json.dumps({"success": True, "agentId": SESSION_ID, "token": SESSION_TOKEN})
+    row = await held(
+        create=answered(201, body, "Set-Cookie: lb=node1; Path=/"),
+        config={"headers": {"cookie": "login=canary-cookie"}},
+    )
+    row.passed("fine")
+    first, *later = cookies_of(row)
+    assert first == "login=canary-cookie"
+    assert set(later) == {"login=canary-cookie; lb=node1"}
+
+
+@pytest.mark.parametrize("cookie", ["name=caf\u00e9", "lb=1; Secure"])
+async def test_a_cookie_that_cannot_be_sent_is_left_out(cookie: str) -> None:
+    body = json.dumps({"success": True, "agentId": SESSION_ID, "token": SESSION_TOKEN})
+    row = await held(create=answered(201, body, f"Set-Cookie: {cookie}"))
+    row.passed("fine")
+    assert set(cookies_of(row)) == {""}
