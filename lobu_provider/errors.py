@@ -71,6 +71,8 @@ class Failure:
     """How long the gateway asked to wait before that."""
     is_unclear: bool = False
     """The request was sent and no reply came: it may have been done all the same."""
+    is_unsent: bool = False
+    """There was no connection to send it on: nothing was done."""
     tries: int = 1
     """How often it was sent."""
 
@@ -93,6 +95,7 @@ def failure(
     repeatable: bool = False,
     retry_after_s: float | None = None,
     is_unclear: bool = False,
+    is_unsent: bool = False,
 ) -> Failure:
     """Build a :class:`Failure`, taking class and retryability from :data:`CODES` unless given."""
     facts = CODES[code]
@@ -106,6 +109,7 @@ def failure(
         repeatable=repeatable,
         retry_after_s=retry_after_s,
         is_unclear=is_unclear,
+        is_unsent=is_unsent,
     )
 
 

@@ -100,7 +100,9 @@ class GatewayRequests:
             raise error_for(failure_of_reply(reply, phase, agent_id=agent_id))
 
         with mapped_errors(method, url, phase), anyio.fail_after(limit_s):
-            reply, tries = await repeated(send, may_repeat=may_repeat, max_wait_s=max_wait_s)
+            reply, tries = await repeated(
+                send, may_repeat=may_repeat, max_wait_s=max_wait_s, repeats=self._limits.repeats
+            )
             return replace(reply, tries=tries)
 
     @asynccontextmanager

@@ -20,6 +20,8 @@ class RequestLimits:
     silence_s: float = 75.0
     """Nothing at all on the event stream: the gateway pings every 30 s, so two were missed."""
     delete_s: float = 3.0
+    repeats: int = 2
+    """How often a request is sent again where that is safe."""
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,7 @@ def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
                 "Start it, or correct 'gateway' in the config / LOBU_GATEWAY.",
                 phase=phase,
                 repeatable=True,
+                is_unsent=True,
             )
         ) from exc
     except (httpx.TimeoutException, TimeoutError) as exc:

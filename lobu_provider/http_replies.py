@@ -203,6 +203,15 @@ def _bad_request(reply: HttpReply, said: str, phase: Phase, agent_id: str) -> Fa
 
 def _unauthorised(reply: HttpReply, said: str, phase: Phase, agent_id: str) -> Failure:
     del reply, agent_id
+    if phase != "create" and phase != "config":
+        return failure(
+            "auth",
+            f"{said}. The gateway made this session and no longer takes its token: it was "
+            "restarted without its sessions, or another instance of it answers.",
+            phase=phase,
+            error_class="infrastructure",
+            retryable=True,
+        )
     return failure(
         "auth",
         f"{said}. The token is wrong, revoked or expired; get one with: lobu token --raw",

@@ -92,6 +92,14 @@ def _safe_float(value: float) -> float | str:
     return value
 
 
+def json_key(value: Any) -> str:
+    """Return a text that is the same for equal JSON values, whatever the order of their keys."""
+    try:
+        return json.dumps(value, sort_keys=True)
+    except (TypeError, ValueError, RecursionError):  # no JSON, or nested too deep
+        return json.dumps(json_safe(value), sort_keys=True)
+
+
 def parse_json(text: str) -> Any:
     """Parse JSON from outside.
 

@@ -163,15 +163,15 @@ def _unexpired(where: Path) -> Iterator[tuple[Path, float]]:
 
 
 def _remove(path: Path, *, even_if_left: bool) -> bool:
-    with locked(path) as is_there:  # nobody appends meanwhile
-        if not is_there:
-            return True
-        if _sessions(read(path)) and not even_if_left:
-            return False
-        try:
+    try:
+        with locked(path) as is_there:  # nobody appends meanwhile
+            if not is_there:
+                return True
+            if _sessions(read(path)) and not even_if_left:
+                return False
             path.unlink()
-        except OSError:
-            return False
+    except OSError:  # also where another process keeps the lock
+        return False
     return True
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,7 +76,11 @@ def _is_usable(path: Path, *, create: bool) -> bool:
 
 
 def append(path: Path, record: Mapping[str, Any]) -> bool:
-    """Write one record; returns whether that was possible."""
+    """Write one record; returns whether that was possible.
+
+    Where another process keeps the lock the record is written without it: one write is whole by
+    itself, and only a file that is removed at that very moment takes it along.
+    """
     # A line end before it too: the writer before may have died in the middle of a line.
     line = f"\n{json.dumps(record)}\n".encode("ascii")
     for _ in range(3):  # the file may be removed between opening and locking it
@@ -83,10 +89,12 @@ def append(path: Path, record: Mapping[str, Any]) -> bool:
         except OSError:
             return False
         try:
-            _lock(file, exclusive=False)
+            locked_it = _lock(file, exclusive=False)
             if os.fstat(file).st_nlink == 0:
                 continue
-            return os.write(file, line) == len(line)
+            written = os.write(file, line) == len(line)
+            if locked_it or os.fstat(file).st_nlink > 0:
+                return written
         except OSError:
             return False
         finally:
@@ -96,14 +104,19 @@ def append(path: Path, record: Mapping[str, Any]) -> bool:
 
 @contextmanager
 def locked(path: Path) -> Iterator[bool]:
-    """Keep everybody from appending to a file; yields whether there is one."""
+    """Keep everybody from appending to a file; yields whether there is one.
+
+    Raises:
+        BlockingIOError: another process keeps the lock.
+    """
     try:
         file = os.open(path, os.O_RDWR | _NO_LINKS)
     except OSError:
         yield False
         return
     try:
-        _lock(file, exclusive=True)
+        if not _lock(file, exclusive=True):
+            raise BlockingIOError(errno.EWOULDBLOCK, "in use by another process", str(path))
         yield True
     finally:
         os.close(file)
@@ -135,13 +148,30 @@ def _open_no_link(path: str, flags: int) -> int:
 _NO_LINKS: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-def _lock(file: int, *, exclusive: bool) -> None:
-    """Lock an open file until it is closed, where the system and the file system can."""
+_LOCK_TRIES: Final = 50
+_LOCK_PAUSE_S: Final = 0.002
+"""A lock is held for one write or one removal. The tries block the event loop: a tenth of a second
+at most, also where a process was stopped with the lock in its hand."""
+
+
+def _lock(file: int, *, exclusive: bool) -> bool:
+    """Lock an open file until it is closed, where the system and the file system can.
+
+    Returns:
+        ``False`` when others keep the lock.
+    """
     try:
         import fcntl
     except ImportError:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
-    except OSError:
-        return  # a network folder without locks: a record can then be lost while a file is removed
+        return True
+    how = (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB
+    for _ in range(_LOCK_TRIES):
+        try:
+            fcntl.flock(file, how)
+            return True
+        except BlockingIOError:
+            time.sleep(_LOCK_PAUSE_S)
+        except OSError:
+            # A network folder without locks: a record can then be lost while a file is removed.
+            return True
+    return False

@@ -147,7 +147,7 @@ async def _create(
     except LobuError as exc:
         if exc.failure.is_unclear:
             warnings.append(_MAYBE_LEFT)
-        elif exc.failure.code in _REFUSALS:
+        elif exc.failure.is_unsent or exc.failure.code in _REFUSALS:
             notes.gone()
         raise
     except asyncio.CancelledError:

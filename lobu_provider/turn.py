@@ -8,8 +8,7 @@ turn's own is in :mod:`lobu_provider.turn_events`, what counts as an answer in
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -24,22 +23,13 @@ from lobu_provider.events import (
     ToolUse,
     UnknownEvent,
 )
-from lobu_provider.json_safe import json_safe
+from lobu_provider.tool_calls import ToolCall as ToolCall
+from lobu_provider.tool_calls import ToolCalls
 from lobu_provider.turn_failures import holds_notices
 from lobu_provider.turn_story import Story, TurnRules
 from lobu_provider.turn_verdict import failure_of_turn
 
 _STRICT: Final = TurnRules()
-
-
-@dataclass(frozen=True)
-class ToolCall:
-    """One finished tool call, as the gateway reported it."""
-
-    name: str
-    data: Mapping[str, Any]
-    """The event as it came: ``input``, ``isError``, ``result_summary`` and whatever else."""
-    tool_call_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -113,9 +103,9 @@ def fold_turn(user_text: str, events: Iterable[Event], rules: TurnRules = _STRIC
     """Fold a turn's own events (see :func:`events_of_turn`) into the turn.
 
     The text is ``finalText`` when it is a string, else the joined deltas. A tool call that is told
-    twice is listed once. The turn's ``failure`` is set by an error event, by one that cannot be
-    read, by a notice that nothing followed, by an empty completion, and by a known failure text
-    sent as an answer.
+    twice is listed once, with what both told. The turn's ``failure`` is set by an error event, by
+    one that cannot be read, by a notice that nothing followed, by an empty completion, and by a
+    known failure text sent as an answer.
 
     Args:
         user_text: the message.
@@ -123,13 +113,16 @@ def fold_turn(user_text: str, events: Iterable[Event], rules: TurnRules = _STRIC
         rules: what is known of the gateway, and what the user lets pass.
     """
     story = Story(list(events), rules)
+    calls = ToolCalls()
+    for event in story.of(ToolUse):
+        calls.add(event)
     complete = story.complete
     failure = failure_of_turn(story)
     return Turn(
         user_text=user_text,
         output=story.output,
         streamed_text=story.streamed_text,
-        tool_calls=tuple(_distinct_calls(story.of(ToolUse))),
+        tool_calls=calls.all,
         interactions=tuple(e for e in story.events if isinstance(e, (Card, Ephemeral))),
         other_events=tuple(story.of(UnknownEvent)),
         suggestions=_suggestions(complete),
@@ -185,22 +178,3 @@ def _warnings(turn: Turn) -> Iterator[str]:
 def _suggestions(complete: Complete | None) -> tuple[Any, ...]:
     found = complete.data.get("suggestions") if complete is not None else None
     return tuple(found) if isinstance(found, list) else ()
-
-
-def _distinct_calls(events: Iterable[ToolUse]) -> Iterator[ToolCall]:
-    """Yield each call once. Newer gateways may tell a call again (the traces are unacknowledged).
-
-    A call is known by its id together with name and input: some model servers number the calls of
-    each step from zero, and two different calls must not become one. Without an id the timestamp
-    takes its place; without both, every event is a call.
-    """
-    inputs_seen: dict[tuple[str, str], set[str]] = {}
-    for index, event in enumerate(events):
-        identity = event.tool_call_id or f"at {event.timestamp_ms or f'place {index}'}"
-        inputs = inputs_seen.setdefault((identity, event.tool_name), set())
-        value = json.dumps(json_safe(event.data.get("input")), sort_keys=True)
-        # A repeat may have lost its input on the way.
-        if value in inputs or (inputs and event.data.get("input") is None):
-            continue
-        inputs.add(value)
-        yield ToolCall(event.tool_name, event.data, event.tool_call_id)

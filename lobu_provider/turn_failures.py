@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from lobu_provider.blank import is_blank, is_invisible
+from lobu_provider.blank import INVISIBLE
 from lobu_provider.errors import ErrorClass, Failure, failure
 
 
@@ -83,6 +83,21 @@ _NOISE: Final = re.compile(
 )
 """Lines that the gateway itself streams between the agent's words."""
 
+_MAX_ORNAMENTS: Final = 1000
+"""How many notes, or characters of nothing, may stand before a failure text: an answer can be
+millions of them."""
+
+_MAX_BEGINNING: Final = 2000
+"""Characters of an answer in which a failure text is looked for, once the ornaments are gone."""
+
+_ORNAMENTS: Final = re.compile(rf"[*_>#`{INVISIBLE}]*")
+_ORNAMENT: Final = re.compile(rf"{_NOISE.pattern}|[*_>#`{INVISIBLE}]")
+
+_MAY_FAIL: Final = re.compile(
+    rf"[*_>#`{INVISIBLE}]{{0,{_MAX_ORNAMENTS}}}(?:[❌💥🔄🗜]|Your AI |Message )", re.IGNORECASE
+)
+"""How every text begins that is worth a closer look; a turn can have very many pieces."""
+
 
 def failure_of_error(text: str, error_code: str | None) -> Failure:
     """Classify an ``error`` event by its code, else by its sentence."""
@@ -103,12 +118,15 @@ def failure_of_answer(final_text: str | None, deltas: Sequence[str]) -> Failure 
         final_text: the gateway's ``finalText``, if it sent one.
         deltas: the streamed pieces, in order.
     """
-    texts = [final_text] if final_text is not None else ["".join(deltas), *deltas]
-    for text in texts:
-        found = _own_words_of_the_gateway(_without_ornaments(text))
-        if found is not None:
-            return found
-    if _NOISE.search(texts[0]) and is_blank(_without_ornaments(texts[0])):
+    whole = "".join(deltas) if final_text is None else final_text
+    pieces = dict.fromkeys(deltas) if final_text is None else ()
+    for text in (whole, *pieces):
+        if _MAY_FAIL.match(text) is not None:
+            found = _own_words_of_the_gateway(_without_ornaments(text)[:_MAX_BEGINNING])
+            if found is not None:
+                return found
+    rest, notes = _NOISE.subn("", whole)
+    if notes and _ORNAMENTS.fullmatch(rest) is not None:
         return failure(
             "empty", "The answer holds only the gateway's own notes on its work.", phase="turn"
         )
@@ -135,14 +153,11 @@ def _own_words_of_the_gateway(text: str) -> Failure | None:
 def _without_ornaments(text: str) -> str:
     """The text from its first real character on: no notes of the gateway, spaces or markdown."""
     start = 0
-    while start < len(text):
-        noise = _NOISE.match(text, start)
-        if noise is not None:
-            start = noise.end()
-        elif is_invisible(text[start]) or text[start] in "*_>#`":
-            start += 1
-        else:
+    for _ in range(_MAX_ORNAMENTS):
+        ornament = _ORNAMENT.match(text, start)
+        if ornament is None:
             break
+        start = ornament.end()
     return text[start:]
 
 

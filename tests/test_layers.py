@@ -21,7 +21,7 @@ LAYERS = [
     {"config"},
     {"session_notes"},
     {"events"},
-    {"turn_failures", "turn_events", "turn_story"},
+    {"turn_failures", "turn_events", "turn_story", "tool_calls"},
     {"turn_verdict"},
     {"turn"},
     {"http_replies", "wire_log", "http_exchange", "http_cookies", "repeating", "turn_clock"},
@@ -137,7 +137,8 @@ def test_the_hook_imports_nothing_outside_a_function_but_the_standard_library(ho
     names = {a.name for n in outside if isinstance(n, ast.Import) for a in n.names}
     names |= {str(n.module) for n in outside if isinstance(n, ast.ImportFrom)}
     assert names <= {
-        "__future__", "collections.abc", "os", "signal", "sys", "threading", "time", "typing"
+        "__future__", "atexit", "collections.abc", "os", "select", "signal", "sys", "threading",
+        "time", "typing",
     }  # fmt: skip
 
 

@@ -82,8 +82,9 @@ class ProviderConfig(ConnectionKeys):
     answers: dict[str, NonBlank] = Field(
         default_factory=dict,
         description="Answers to the agent's question cards, as PATTERN: OPTION. A pattern is a "
-        "regular expression, searched in the question without regard to case; the first that "
-        "fits is answered with, as the next message.",
+        "regular expression, searched in the first 500 characters of the question without regard "
+        "to case; one that could search for ever is refused. The first that fits is answered "
+        "with, as the next message, at most ten times in a row.",
     )
     stop_on_tool: NonBlank | list[NonBlank] | None = Field(
         None,

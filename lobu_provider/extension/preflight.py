@@ -15,7 +15,7 @@ from lobu_provider.probe.finding import Finding, TimeBudget, joined
 from lobu_provider.probe.gateway import Target, distinct, fault, probe, resolves_in_time
 from lobu_provider.session_notes import marker_of
 
-LIMITS: Final = RequestLimits(connect_s=1.2, request_s=1.8, delete_s=0.5)
+LIMITS: Final = RequestLimits(connect_s=1.2, request_s=1.8, delete_s=0.5, repeats=0)
 _NAME_LIMIT_S: Final = 1.2
 _BUSY: Final = frozenset({"rate_limit", "timeout"})
 """Codes of a gateway that is there and may answer the run's own, more patient requests."""

@@ -20,7 +20,7 @@ from lobu_provider.ledger import LeftSession
 from lobu_provider.probe.gateway import Target
 from lobu_provider.session_notes import marker_of
 
-LIMITS: Final = RequestLimits(connect_s=2, request_s=4, delete_s=2)
+LIMITS: Final = RequestLimits(connect_s=2, request_s=4, delete_s=2, repeats=0)
 _AT_ONCE: Final = 8
 
 

@@ -28,6 +28,8 @@ def beforeAll(context: object, info: object = None) -> object:  # noqa: N802 - p
         SystemExit: the run cannot work; the text says why.
     """
     try:
+        if sys.version_info < (3, 10):  # noqa: UP036 - whatever Python promptfoo finds
+            raise ImportError(f"Python 3.10 or newer is needed, not {sys.version.split()[0]}")
         _make_importable()
         from lobu_provider.extension import hooks
 

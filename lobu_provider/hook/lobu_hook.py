@@ -18,9 +18,12 @@ import sys
 _FOLDER = __file__.replace("\\", "/").rpartition("/")[0]
 sys.path[:] = [path for path in sys.path if str(path).replace("\\", "/").rstrip("/") != _FOLDER]
 
-import os  # noqa: E402 - after the path is safe
+import atexit  # noqa: E402 - after the path is safe
+import os  # noqa: E402
+import select  # noqa: E402
 import signal  # noqa: E402
 import threading  # noqa: E402
+import time  # noqa: E402
 from collections.abc import Callable  # noqa: E402
 
 _stop_running_calls: list[Callable[[], object]] = []
@@ -43,6 +46,19 @@ def _on_terminate(signum: int, frame: object) -> None:
     _on_interrupt(signum, frame)
 
 
+_STAY_S = 2.0
+
+
+def _stay() -> None:
+    """After Ctrl-C, live until promptfoo closes the pipe: it may write its shutdown twice, and
+    crashes when nobody is there to read the second one."""
+    until_s = time.monotonic() + _STAY_S
+    while _interrupted and os.name == "posix" and time.monotonic() < until_s:
+        ready, _, _ = select.select([0], [], [], until_s - time.monotonic())
+        if not ready or not os.read(0, 4096):
+            return
+
+
 def _end() -> None:
     """End the process as SIGTERM does where nobody handles it."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -52,6 +68,7 @@ def _end() -> None:
 if threading.current_thread() is threading.main_thread():  # the only one that may set handlers
     signal.signal(signal.SIGINT, _on_interrupt)
     signal.signal(signal.SIGTERM, _on_terminate)
+    atexit.register(_stay)
 
 
 def call_api(
@@ -66,6 +83,8 @@ def call_api(
 
 
 def _call(prompt: str, options: dict[str, object], context: dict[str, object]) -> dict[str, object]:
+    if sys.version_info < (3, 10):  # noqa: UP036 - whatever Python promptfoo finds
+        raise ImportError(f"it needs Python 3.10 or newer, and this is {sys.version.split()[0]}")
     _make_importable()
     from lobu_provider.abort import Abort
     from lobu_provider.event_loop import run

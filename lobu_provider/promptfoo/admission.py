@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
+from bisect import bisect_left, insort
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
 from typing import Final
@@ -77,19 +78,41 @@ class StartGaps:
         self._now_s = now_s
         self._sleep = sleep
         self._lock = threading.Lock()
-        self._last_start_s: dict[str, float] = {}
+        self._starts_s: dict[str, list[float]] = {}
+        """Those to come, and those of the last gap, in order."""
 
     async def wait(self, gateway: str, gap_s: float) -> None:
-        """Wait until ``gap_s`` after the last session's start; the next comer waits from then."""
+        """Wait until a session may start. Who stops waiting gives the start to the next comer."""
         if gap_s <= 0:
             return
         now_s = self._now_s()
-        with self._lock:
-            start_s = max(now_s, self._last_start_s.get(gateway, now_s - gap_s) + gap_s)
-            self._last_start_s[gateway] = start_s
-        if start_s > now_s:
+        start_s = self._take(gateway, now_s, gap_s)
+        if start_s <= now_s:
+            return
+        try:
             await self._sleep(start_s - now_s)
+        except BaseException:
+            with self._lock:
+                self._starts_s[gateway].remove(start_s)
+            raise
 
+    def _take(self, gateway: str, now_s: float, gap_s: float) -> float:
+        """Return the first moment that is a gap away from every other start."""
+        with self._lock:
+            starts_s = self._starts_s.setdefault(gateway, [])
+            del starts_s[: bisect_left(starts_s, now_s - _LONGEST_GAP_S)]
+            start_s = now_s
+            for other_s in starts_s:
+                if abs(other_s - start_s) < gap_s - _ROUNDING_S:
+                    start_s = other_s + gap_s
+            insort(starts_s, start_s)
+            return start_s
+
+
+_LONGEST_GAP_S: Final = 60.0
+"""What the config allows."""
+
+_ROUNDING_S: Final = 1e-6
 
 START_GAPS: Final = StartGaps()
 """Those of this process."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -12,13 +13,15 @@ import httpx
 from lobu_provider.config.settings import Settings
 from lobu_provider.connect import open_client
 from lobu_provider.conversation import Conversation, TalkRules
+from lobu_provider.errors import Failure
 from lobu_provider.http_exchange import RequestLimits
 from lobu_provider.promptfoo.call_plan import CallPlan
 from lobu_provider.promptfoo.call_record import CallRecord
-from lobu_provider.promptfoo.question_answers import MAX_IN_A_ROW, answer_to
+from lobu_provider.promptfoo.question_answers import QuestionAnswers
 from lobu_provider.promptfoo.tool_stops import ToolStops
 from lobu_provider.session_life import open_conversation
 from lobu_provider.session_notes import notes_for
+from lobu_provider.turn import Turn
 from lobu_provider.turn_clock import TurnLimits
 
 if TYPE_CHECKING:
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
 
 _DELETE_SHARE: Final = 0.1
 """Part of the time limit that the deletion may take at most; 3 s of the default 120."""
+
+_LATE_S: Final = 0.5
+"""How long what comes after the end of a turn is waited for at most, where it decides what to say
+next. Mostly it is the time of one silence, a tenth of a second."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,7 @@ async def converse(line: Line, plan: CallPlan, deadline: float, record: CallReco
     started_s = anyio.current_time()
     left_s = deadline - started_s
     delete_s = max(0.01, min(RequestLimits.delete_s, left_s * _DELETE_SHARE))
+    case = _Case(line.settings, plan, record)
     client = open_client(
         line.settings,
         line.token,
@@ -78,35 +86,77 @@ async def converse(line: Line, plan: CallPlan, deadline: float, record: CallReco
         record.gateway_session_id = conversation.session.id
         record.turns = conversation.turns
         try:
-            await _say_all(conversation, line.settings, plan, record)
+            await case.say_all(conversation)
         finally:
             record.latency_s = anyio.current_time() - started_s
+    case.judge_end()
 
 
-async def _say_all(
-    conversation: Conversation, settings: Settings, plan: CallPlan, record: CallRecord
-) -> None:
-    stops = ToolStops(settings.stop_on_tool, settings.max_tool_calls)
-    for number, message in enumerate(plan.messages, start=1):
-        turn = await conversation.say(message, stop_when=stops)
-        for _ in range(MAX_IN_A_ROW):
-            if turn.failure is not None or turn.cut_short is not None:
-                break
-            answer = answer_to(turn, settings.answers, record.warnings)
-            if answer is None:
-                break
-            record.message_count += 1
-            turn = await conversation.say(answer, stop_when=stops)
-        if turn.failure is not None:
-            return
-        if stops.stopped is not None:
-            unsaid = len(plan.messages) - number
+class _Case:
+    """What is said, and when there is no more to say."""
+
+    def __init__(self, settings: Settings, plan: CallPlan, record: CallRecord) -> None:
+        self._plan = plan
+        self._record = record
+        self._stops = ToolStops(settings.stop_on_tool, settings.max_tool_calls)
+        self._answers = QuestionAnswers(settings.answers, record.warnings)
+        self._said = 0
+        """How many of the plan's messages."""
+
+    async def say_all(self, conversation: Conversation) -> None:
+        for message in self._plan.messages:
+            self._said += 1
+            self._answers.begin_message()
+            words: str | None = message
+            while words is not None:
+                self._stops.begin_turn(conversation.turns)
+                await conversation.say(words, stop_when=self._stops)
+                await self._hear_late_events(conversation)
+                if self._is_over(conversation.turns):
+                    return
+                words = self._answer(conversation.turns)
+
+    async def _hear_late_events(self, conversation: Conversation) -> None:
+        """Hear what is told of a turn after its end, where that may end the conversation."""
+        if self._stops.is_needed or self._answers.is_needed:
+            with anyio.move_on_after(_LATE_S):
+                await conversation.listen_to_end()
+
+    def _is_over(self, turns: Sequence[Turn]) -> bool:
+        return (
+            turns[-1].failure is not None
+            or turns[-1].cut_short is not None
+            or self._stops.failure_of(turns) is not None
+            or self._stops.stop_of(turns) is not None
+        )
+
+    def _answer(self, turns: Sequence[Turn]) -> str | None:
+        answer = self._answers.next_answer(turns)
+        if isinstance(answer, Failure):
+            self._record.failure = answer
+            return None
+        if answer is not None:
+            self._record.message_count += 1
+        return answer
+
+    def judge_end(self) -> None:
+        """Judge the turns as they are at last, with everything that came late."""
+        record = self._record
+        record.warnings += self._answers.warnings_of_late_questions(record.turns)
+        too_many = self._stops.failure_of(record.turns)
+        if too_many is not None:
+            record.turns = [
+                replace(turn, failure=turn.failure or too_many) if n == too_many.turn else turn
+                for n, turn in enumerate(record.turns, start=1)
+            ]
+        stop = self._stops.stop_of(record.turns)
+        if stop is not None and not any(turn.failure is not None for turn in record.turns):
+            unsaid = len(self._plan.messages) - self._said
             record.ended_early = (
-                f"{stops.stopped} The conversation was ended there"
-                + (f", with {unsaid} messages not sent" if unsaid else "")
+                f"{stop} The conversation was ended there"
+                + (f", messages not sent: {unsaid}" if unsaid else "")
                 + "; the turn may go on at the gateway."
             )
-            return
 
 
 def _rules(settings: Settings) -> TalkRules:

@@ -64,7 +64,7 @@ def answered_after(number: int) -> Answer:
     ("status", "code", "error_class", "retryable"),
     [
         (400, "config", "config", False),
-        (401, "auth", "config", False),
+        (401, "auth", INFRA, True),
         (403, "not_found", INFRA, True),
         (404, "not_found", "config", False),
         (429, "rate_limit", INFRA, True),

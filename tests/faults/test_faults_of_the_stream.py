@@ -148,7 +148,7 @@ async def test_a_stream_that_cannot_be_opened_again_is_lost_with_what_had_come(
 
 async def test_a_token_that_is_refused_on_the_new_connection_is_told_as_that() -> None:
     row = await held(events=[LOST, REFUSED])
-    row.failed("auth", "config", "connect", retryable=False).kept()
+    row.failed("auth", INFRA, "connect", retryable=True).kept()
     assert row.count("events") == 2
 
 

@@ -293,7 +293,7 @@ async def test_a_redirect_to_anywhere_is_one_request(place: str) -> None:
             INFRA,
             3,
         ),
-        (json_reply(401, {"success": False, "error": "Unauthorized"}), "auth", "config", 1),
+        (json_reply(401, {"success": False, "error": "Unauthorized"}), "auth", INFRA, 1),
         (html(200), "gateway", INFRA, 1),
         (json_reply(200, {"status": "ok"}), "gateway", INFRA, 1),
         (html(502), "gateway", INFRA, 3),

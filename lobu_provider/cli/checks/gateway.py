@@ -19,7 +19,7 @@ from lobu_provider.http_exchange import RequestLimits
 from lobu_provider.probe.finding import Finding, TimeBudget
 from lobu_provider.probe.gateway import Target, fault, probe, resolves_in_time
 
-LIMITS: Final = RequestLimits(connect_s=4, request_s=6, delete_s=2)
+LIMITS: Final = RequestLimits(connect_s=4, request_s=6, delete_s=2, repeats=0)
 _DNS_LIMIT_S: Final = 4.0
 
 
