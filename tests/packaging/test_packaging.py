@@ -30,6 +30,8 @@ DATA_FILES = (
     "lobu_provider/scripted_gateway/scripts/demo.json",
     "lobu_provider/hook/lobu_hook.py",
     "lobu_provider/hook/lobu_extension.py",
+    "lobu_provider/hook/lobu_assertions.py",
+    "lobu_provider/node_shim/assertions/judge.js",
 )
 
 CALL_THE_HOOK = """
