@@ -53,11 +53,8 @@ class Evidence:
     holes: Sequence[str]
     """Why tool calls, cards or text may be missing."""
     turn: int | None = None
-
-    @property
-    def where(self) -> str:
-        """What to append to a sentence about this evidence."""
-        return "" if self.turn is None else f" in turn {self.turn}"
+    where: str = ""
+    """What to append to a sentence about this evidence."""
 
     def of_turn(self, turn: int | None) -> Evidence:
         """Return what belongs to one turn, or all of it for ``None``.
@@ -80,6 +77,7 @@ class Evidence:
             snippets=[text for call in calls for text in _snippets(call.summary)],
             holes=_turn_holes(kept[0]) or (self.holes if not self._placed() else []),
             turn=turn,
+            where=f" in turn {turn}",
         )
 
     def _placed(self) -> bool:

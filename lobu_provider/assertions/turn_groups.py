@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from lobu_provider.assertions.evidence import Evidence, NoEvidenceError, is_cut
@@ -139,7 +139,7 @@ def _judge_item(
 ) -> dict[str, Any]:
     kind = item["type"]
     try:
-        turn = evidence.of_turn(number)
+        turn = replace(evidence.of_turn(number), where="")  # the title says it
     except NoEvidenceError as exc:
         return failed(f"turn {number}: {kind} failed: {exc}")
     if kind in TOOL_CHECKS:

@@ -96,7 +96,7 @@ function judgeItem(number, item, evidence, run) {
   const kind = item.type;
   let turn;
   try {
-    turn = ofTurn(evidence, number);
+    turn = { ...ofTurn(evidence, number), where: '' }; // the title says it
   } catch (error) {
     if (!(error instanceof NoEvidence)) throw error;
     return failed(`turn ${number}: ${kind} failed: ${error.message}`);
