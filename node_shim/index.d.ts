@@ -1,3 +1,5 @@
+export * from './assertions.js';
+
 /** What stands under `config:` of a Lobu provider in promptfooconfig.yaml. */
 export interface LobuProviderConfig {
   /** Id of the agent at the gateway. Falls back to `LOBU_AGENT`. Required. */

@@ -10,6 +10,11 @@ import { callContext } from './call_context.js';
 import { failed, Failure } from './failures.js';
 import { findPython } from './find_python.js';
 
+export {
+  completed, maxCost, maxLatency, maxTokens, maxToolCalls, maxTurns, needsHuman, noToolErrors, retrieved,
+  toolCalled, toolNotCalled, toolOrder, turns,
+} from './assertions.js';
+
 const PACKAGE = '@lobu/promptfoo-provider';
 
 /** Config keys that hold no secret, for people who print a provider. */

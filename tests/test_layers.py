@@ -15,7 +15,7 @@ ROOT = Path(lobu_provider.__file__).parent
 LAYERS = [
     # Lowest first. A module may import from lower layers and, where one entry is a folder, from
     # its own folder. Modules named in one line do not know each other.
-    {"errors", "json_safe", "redaction", "event_loop", "abort", "blank"},
+    {"errors", "json_safe", "redaction", "event_loop", "abort", "blank", "assertions"},
     {"process_mark", "ledger_files"},
     {"ledger"},
     {"config"},
@@ -43,8 +43,10 @@ LAYERS = [
 NARROWER = {
     # What a layer is allowed beside its own modules, where that is less than all below it.
     "scripted_gateway": {"errors"},  # the double must not share the client's misunderstandings
+    "assertions": set(),  # loaded anew for each assertion of a run, and has a twin in JavaScript
     "hook": {
         "abort",
+        "assertions.judge",
         "event_loop",
         "extension.hooks",
         "promptfoo.host_limit",
@@ -74,7 +76,7 @@ THIRD_PARTY = {
     "click": {"cli"},
 }  # fmt: skip
 
-LOADED_BY_PATH = ["hook.lobu_hook", "hook.lobu_extension"]
+LOADED_BY_PATH = ["hook.lobu_hook", "hook.lobu_extension", "hook.lobu_assertions"]
 
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
@@ -158,4 +160,4 @@ def test_the_hook_loads_in_pythons_older_than_our_floor_and_says_what_is_missing
 def test_the_hook_stands_alone_in_its_folder() -> None:
     # promptfoo puts the folder first on the import path: a neighbour would shadow a module.
     names = {path.name for path in (ROOT / "hook").iterdir()}
-    assert names - {"__pycache__"} == {"lobu_hook.py", "lobu_extension.py"}
+    assert names - {"__pycache__"} == {"lobu_hook.py", "lobu_extension.py", "lobu_assertions.py"}

@@ -20,6 +20,7 @@ class _File(NamedTuple):
 FILES: Final = {
     "hook": _File("hook/lobu_hook.py", "what promptfoo loads as the provider (default)"),
     "extension": _File("hook/lobu_extension.py", "what promptfoo runs around a whole run"),
+    "assertions": _File("hook/lobu_assertions.py", "what promptfoo loads for assertions"),
     "schema": _File("config/config.schema.json", "JSON schema of the provider's config block"),
 }
 """Everything that can be asked for; a new file is a row here."""
@@ -34,13 +35,14 @@ Example:
   export LOBU_PROVIDER_HOOK="$(lobu-provider path)"
   # and in promptfooconfig.yaml:  id: 'file://{{{{env.LOBU_PROVIDER_HOOK}}}}'
   export LOBU_EXTENSION="$(lobu-provider path extension)"
+  export LOBU_ASSERTIONS="$(lobu-provider path assertions)"
 
 Exit codes: 0 printed, 2 no such name.
 """.format(files="\n".join(f"{name:<10} {file.about}" for name, file in FILES.items()))
 
 
 @click.command(
-    cls=Command, help=_HELP, short_help="Print where the hook, the extension or the schema is."
+    cls=Command, help=_HELP, short_help="Print where the files for promptfoo and the schema are."
 )
 @click.argument("name", type=click.Choice(list(FILES)), default="hook")
 def path(name: str) -> None:

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import test from 'node:test';
 import util from 'node:util';
 
+import * as assertions from '../assertions.js';
 import * as shim from '../index.js';
 import { fakePython, python, recordedPython, startGateway } from './helpers.js';
 
@@ -17,7 +18,7 @@ function provider(t, options) {
 }
 
 test('there are named exports only: a default export would hide them from promptfoo', () => {
-  assert.deepEqual(Object.keys(shim), ['LobuProvider']);
+  assert.deepEqual(Object.keys(shim), ['LobuProvider', ...Object.keys(assertions)]);
 });
 
 test('the package can be required from CommonJS', () => {

@@ -22,6 +22,11 @@ def test_the_extension_s_path_is_that_of_the_hooks_around_a_run(run_cli: RunCli)
     assert "def beforeAll(" in printed.read_text("utf-8")
 
 
+def test_the_path_of_the_assertions_is_that_of_a_file_with_each_check(run_cli: RunCli) -> None:
+    printed = Path(run_cli("path", "assertions").stdout.strip())
+    assert "def toolCalled(" in printed.read_text("utf-8")
+
+
 def test_the_schema_s_path_is_that_of_a_json_schema(run_cli: RunCli) -> None:
     printed = Path(run_cli("path", "schema").stdout.strip())
     assert "agent" in json.loads(printed.read_text("utf-8"))["properties"]

@@ -30,6 +30,7 @@ DATA_FILES = (
     "lobu_provider/scripted_gateway/scripts/demo.json",
     "lobu_provider/hook/lobu_hook.py",
     "lobu_provider/hook/lobu_extension.py",
+    "lobu_provider/hook/lobu_assertions.py",
 )
 
 CALL_THE_HOOK = """
@@ -155,6 +156,11 @@ def test_the_wheel_holds_every_module(wheel_files: set[str]) -> None:
 @pytest.mark.parametrize("name", DATA_FILES)
 def test_the_wheel_holds_the_data_file(name: str, wheel_files: set[str]) -> None:
     assert name in wheel_files
+
+
+def test_the_wheel_holds_the_assertions_of_the_npm_package(wheel_files: set[str]) -> None:
+    names = [path.name for path in (REPOSITORY / "node_shim" / "assertions").iterdir()]
+    assert {f"lobu_provider/node_shim/assertions/{name}" for name in names} <= wheel_files
 
 
 def test_the_wheel_holds_the_licence(wheel_files: set[str]) -> None:

@@ -1,0 +1,138 @@
+"""Values as JSON has them: how they are written, and when two are the same.
+
+Written as JavaScript writes them, so that a message reads the same from both languages.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeGuard
+
+MAX_SHOWN: Final = 200
+"""Characters of a value in a message."""
+
+MAX_LISTED: Final = 20
+"""Entries of a list in a message."""
+
+_SAFE_INTEGER: Final = 2**53
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Return whether a value is a JSON number; ``True`` is none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def number_text(number: float) -> str:
+    """Return a finite number as JavaScript writes it."""
+    if isinstance(number, int) and abs(number) < _SAFE_INTEGER:
+        return str(number)
+    mantissa, _, exponent = repr(float(number)).partition("e")
+    sign = "-" if mantissa.startswith("-") else ""
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    fraction = "" if fraction == "0" else fraction
+    point = len(whole) + int(exponent or 0)
+    digits = (whole + fraction).rstrip("0")
+    zeros = len(digits) - len(digits.lstrip("0"))
+    digits, point = digits[zeros:], point - zeros
+    if not digits:
+        return "0"
+    if 0 < point <= 21:
+        if len(digits) <= point:
+            return f"{sign}{digits}{'0' * (point - len(digits))}"
+        return f"{sign}{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    rest = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{rest}e{'+' if point > 0 else '-'}{abs(point - 1)}"
+
+
+def json_text(value: Any) -> str:
+    """Return compact JSON with sorted keys: languages differ in the order that they keep."""
+    if isinstance(value, Mapping):
+        pairs = (f"{_quoted(str(key))}:{json_text(value[key])}" for key in sorted_keys(value))
+        return f"{{{','.join(pairs)}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{','.join(json_text(item) for item in value)}]"
+    if isinstance(value, str):
+        return _quoted(value)
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return number_text(value)
+
+
+def sorted_keys(mapping: Mapping[str, Any]) -> list[str]:
+    """Return the keys in the order of JavaScript's ``sort``."""
+    return sorted(mapping, key=lambda key: str(key).encode("utf-16-be", "surrogatepass"))
+
+
+def _quoted(text: str) -> str:
+    escaped = json.dumps(text, ensure_ascii=False)
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", escaped)
+
+
+def show(value: Any, limit: int = MAX_SHOWN) -> str:
+    """Return a value for a message, shortened."""
+    text = json_text(value)
+    return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def show_list(texts: Sequence[str]) -> str:
+    """Return names for a message, in the order given."""
+    more = len(texts) - MAX_LISTED
+    return f"[{', '.join([*texts[:MAX_LISTED], *([f'{more} more'] if more > 0 else [])])}]"
+
+
+def times(count: int, unit: str = "time") -> str:
+    """Return e.g. ``1 time`` or ``3 times``."""
+    return f"{count} {unit}{'' if count == 1 else 's'}"
+
+
+def same(first: Any, second: Any) -> bool:
+    """Return whether two JSON values are equal; 1 and 1.0 are, 1 and true are not."""
+    if is_number(first) or is_number(second):
+        return is_number(first) and is_number(second) and float(first) == float(second)
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and all(same(first[k], second[k]) for k in first)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(same, first, second))
+    return type(first) is type(second) and bool(first == second)
+
+
+def contains(text: str, part: str) -> bool:
+    """Return whether ``part`` occurs in ``text``, ignoring case."""
+    return part.lower() in text.lower()
+
+
+def nearest(word: str, options: Sequence[str]) -> str | None:
+    """Return what was probably meant by a word that is none of the options."""
+    best: tuple[int, str] | None = None
+    plain = _plain(word)
+    for option in options:
+        distance = _distance(plain, _plain(option))
+        if distance <= max(2, len(plain) // 3) and (best is None or distance < best[0]):
+            best = (distance, option)
+    if best is not None:
+        return best[1]
+    return next((one for one in options if plain[:3] and _plain(one)[:3] == plain[:3]), None)
+
+
+def did_you_mean(word: str, options: Sequence[str]) -> str:
+    """Return a suggestion to append, or nothing."""
+    meant = nearest(word, options)
+    return "" if meant is None else f"; did you mean {show(meant)}?"
+
+
+def _plain(word: str) -> str:
+    return re.sub("[^a-z0-9]", "", word[:60].lower())
+
+
+def _distance(first: str, second: str) -> int:
+    row = list(range(len(second) + 1))
+    for i, a in enumerate(first, start=1):
+        before, row[0] = row[0], i
+        for j, b in enumerate(second, start=1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
+    return row[-1]

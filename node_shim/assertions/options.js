@@ -1,0 +1,195 @@
+/**
+ * Which options each check has, and what is wrong with those that a config gives.
+ *
+ * An option that is not known is a problem, never ignored: a check without it would pass and check
+ * less than its author thinks.
+ */
+
+import { checkArguments } from './arguments.js';
+import { compilePattern, PatternError } from './patterns.js';
+import { didYouMean, get, has, isMapping, isNumber, same, show, sortedKeys } from './values.js';
+
+const TOOL = { tool: 'names', pattern: 'text', flags: 'flags', exactName: 'yes or no' };
+const SCOPE = { turn: 'place' };
+const GAPS = { allowGaps: 'yes or no' };
+
+/** A step of `toolOrder`. */
+const STEP = { ...TOOL, args: 'arguments', argsMode: 'partial|exact', text: 'equal|contains', ignore: 'texts' };
+
+/** Every check with its options and their kinds; a kind with `|` is a choice. */
+export const CHECKS = {
+  toolCalled: { ...STEP, times: 'count', min: 'count', max: 'count', ...SCOPE, ...GAPS },
+  toolNotCalled: { ...STEP, ...SCOPE, ...GAPS },
+  toolOrder: {
+    tools: 'steps', mode: 'inOrder|exact|anyOrder|subset', exactName: 'yes or no', ...SCOPE, ...GAPS,
+  },
+  maxToolCalls: { max: 'count', ...TOOL, ...SCOPE, ...GAPS },
+  noToolErrors: { ...TOOL, except: 'texts', ...SCOPE, ...GAPS },
+  completed: { allowHuman: 'yes or no', ...SCOPE },
+  maxTurns: { max: 'count' },
+  maxLatency: { turnMs: 'amount', firstTextMs: 'amount', totalMs: 'amount', ...SCOPE },
+  needsHuman: {
+    expected: 'yes or no', kind: 'any|question|approval|link', contains: 'texts', ...SCOPE, ...GAPS,
+  },
+  retrieved: { contains: 'texts', regex: 'text', flags: 'flags', min: 'count', ...SCOPE },
+  turns: { turns: 'turns' },
+  maxTokens: { max: 'amount', whenUnknown: 'fail|skip' },
+  maxCost: { max: 'amount', whenUnknown: 'fail|skip' },
+};
+
+const REQUIRED = {
+  toolOrder: 'tools', maxToolCalls: 'max', maxTurns: 'max', turns: 'turns', maxTokens: 'max', maxCost: 'max',
+};
+
+/** What is wrong with the options of a check, all of it. */
+export function checkOptions(check, config) {
+  if (!isMapping(config)) return [`config: expected options, got ${show(config)}`];
+  const problems = checkKnown(config, CHECKS[check]);
+  const required = REQUIRED[check];
+  if (required !== undefined && !has(config, required)) problems.push(`${required} is missing`);
+  return [...problems, ...(CROSS[check]?.(config) ?? [])];
+}
+
+/** What is wrong with each option by itself. */
+function checkKnown(config, kinds, place = '') {
+  return sortedKeys(config).flatMap((key) => {
+    const kind = get(kinds, key);
+    if (kind === undefined) {
+      const known = sortedKeys(kinds);
+      return [`${place}${key} is no option${didYouMean(key, known)} (options: ${known.join(', ')})`];
+    }
+    return checkValue(key, kind, config[key]).map((problem) => `${place}${problem}`);
+  });
+}
+
+function checkValue(key, kind, value) {
+  if (kind === 'arguments') {
+    if (!isMapping(value)) return [`${key}: expected arguments by name, got ${show(value)}`];
+    return checkArguments(value, key);
+  }
+  if (kind === 'steps' || kind === 'turns') return []; // looked at with the rest, in CROSS and by turn_groups
+  const expected = get(EXPECTED, kind);
+  if (expected === undefined) {
+    const choices = kind.split('|');
+    if (choices.includes(value)) return [];
+    const hint = typeof value === 'string' ? didYouMean(value, choices) : '';
+    return [`${key}: expected ${choices.join(' or ')}, got ${show(value)}${hint}`];
+  }
+  const [text, fits] = expected;
+  return fits(value) ? [] : [`${key}: expected ${text}, got ${show(value)}`];
+}
+
+const isText = (value) => typeof value === 'string' && value.trim() !== '';
+
+const isTexts = (value) => isText(value) || (Array.isArray(value) && value.length > 0 && value.every(isText));
+
+const isWhole = (value, least) => Number.isInteger(value) && value >= least;
+
+const EXPECTED = {
+  text: ['a text', isText],
+  texts: ['a text or a list of texts', isTexts],
+  names: ["a tool's name or a list of names", isTexts],
+  flags: ['"i"', (value) => ['', 'i'].includes(value)],
+  'yes or no': ['true or false', (value) => typeof value === 'boolean'],
+  count: ['a whole number from 0', (value) => isWhole(value, 0)],
+  place: ["a turn's number, counted from 1", (value) => isWhole(value, 1)],
+  amount: ['a number from 0', (value) => isNumber(value) && value >= 0],
+};
+
+/** What is wrong with the options that name a tool and its arguments together. */
+function checkTool(config, place = '', required = true) {
+  const problems = [];
+  if (has(config, 'tool') && has(config, 'pattern')) problems.push(`${place}write tool or pattern, not both`);
+  if (required && !(has(config, 'tool') || has(config, 'pattern'))) {
+    problems.push(`${place}tool or pattern is missing`);
+  }
+  problems.push(...checkPattern(config, 'pattern', place));
+  if (!has(config, 'args')) {
+    for (const key of ['argsMode', 'text', 'ignore']) {
+      if (has(config, key)) problems.push(`${place}${key} does nothing without args`);
+    }
+  } else if (same(config.args, {}) && get(config, 'argsMode') !== 'exact') {
+    problems.push(`${place}args is empty: leave it out, or set argsMode: exact`);
+  }
+  if (has(config, 'exactName') && has(config, 'pattern')) {
+    problems.push(`${place}exactName does nothing with pattern`);
+  }
+  return problems;
+}
+
+/** What is wrong with a pattern and its flags. */
+function checkPattern(config, key, place = '') {
+  if (!has(config, key)) return has(config, 'flags') ? [`${place}flags does nothing without ${key}`] : [];
+  if (!isText(config[key]) || !['', 'i'].includes(get(config, 'flags', ''))) return []; // told already
+  try {
+    compilePattern(config[key], get(config, 'flags', ''));
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error;
+    return [`${place}${key}: ${error.message}`];
+  }
+  return [];
+}
+
+function toolCalled(config) {
+  const problems = checkTool(config);
+  if (has(config, 'times') && (has(config, 'min') || has(config, 'max'))) {
+    problems.push('write times, or min and max');
+  }
+  const [least, most] = [get(config, 'min', 1), get(config, 'max')];
+  if (isWhole(least, 0) && isWhole(most, 0) && most < least) {
+    problems.push(`max ${show(most)} is less than min ${show(least)}; for no call at all: toolNotCalled`);
+  }
+  if (get(config, 'min') === 0 && !has(config, 'max')) problems.push('min: 0 alone is always true');
+  return problems;
+}
+
+function toolOrder(config) {
+  if (!has(config, 'tools')) return [];
+  const steps = config.tools;
+  if (!Array.isArray(steps) || steps.length === 0) return [`tools: expected a list of tools, got ${show(steps)}`];
+  return steps.flatMap((step, index) => {
+    const place = `tools[${index}].`;
+    if (isMapping(step)) {
+      const problems = [...checkKnown(step, STEP, place), ...checkTool(step, place)];
+      if (Array.isArray(get(step, 'tool'))) problems.push(`${place}tool: a step has one name`);
+      return problems;
+    }
+    return isText(step) ? [] : [`tools[${index}]: expected a tool's name or a step, got ${show(step)}`];
+  });
+}
+
+const toolIfAny = (config) => checkTool(config, '', false);
+
+function latency(config) {
+  if (!['turnMs', 'firstTextMs', 'totalMs'].some((key) => has(config, key))) {
+    return ['turnMs, firstTextMs or totalMs is missing'];
+  }
+  if (has(config, 'totalMs') && has(config, 'turn')) {
+    return ['totalMs is of the whole conversation: leave turn out, or write turnMs'];
+  }
+  return [];
+}
+
+function needsHuman(config) {
+  if (has(config, 'allowGaps') && get(config, 'expected', true) === true) {
+    return ['allowGaps does something only with expected: false'];
+  }
+  return [];
+}
+
+function retrieved(config) {
+  const problems = checkPattern(config, 'regex');
+  if (get(config, 'min') === 0) problems.push('min: 0 is always true');
+  return problems;
+}
+
+const CROSS = {
+  toolCalled,
+  toolNotCalled: (config) => checkTool(config),
+  toolOrder,
+  maxToolCalls: toolIfAny,
+  noToolErrors: toolIfAny,
+  maxLatency: latency,
+  needsHuman,
+  retrieved,
+};
