@@ -25,6 +25,8 @@ class ToolCall:
     data: Mapping[str, Any]
     """What its events told: ``input``, ``isError``, ``result_summary`` and whatever else."""
     tool_call_id: str | None = None
+    received_s: float | None = None
+    """When the gateway first told of it, on the clock of the events: when it had ended."""
 
 
 class ToolCalls:
@@ -50,7 +52,9 @@ class ToolCalls:
         """
         known = self._place_of(event)
         if known is None:
-            self._calls.append(ToolCall(event.tool_name, event.data, event.tool_call_id))
+            self._calls.append(
+                ToolCall(event.tool_name, event.data, event.tool_call_id, event.received_s)
+            )
             return True
         call = self._calls[known]
         self._calls[known] = replace(call, data=_merged(call.data, event.data))

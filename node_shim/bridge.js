@@ -46,7 +46,7 @@ class Bridge {
   }
 
   /**
-   * @param {{ options: object, prompt: string, context: object | null }} call
+   * @param {{ options: object, prompt: string, context: object | null, spans?: boolean }} call
    * @param {AbortSignal} [signal]
    */
   async call(call, signal) {

@@ -106,7 +106,7 @@ export class BridgeProcess {
   }
 
   /**
-   * @param {{ options: object, prompt: string, context: object | null }} call
+   * @param {{ options: object, prompt: string, context: object | null, spans?: boolean }} call
    * @param {AbortSignal} [signal]
    * @returns {Promise<object>} promptfoo's ProviderResponse; rejects with a Failure
    */

@@ -148,6 +148,26 @@ export interface LobuProviderConfig {
    */
   maxMetadataKb?: number | null;
   /**
+   * Spans for promptfoo's `trajectory:*` and `trace-*` assertions. `'auto'`: made when promptfoo's
+   * tracing is on; where they do not arrive, a test with such an assertion is an error, and others
+   * get a warning. `'required'`: no row is green without them. `'best-effort'`: never more than a
+   * warning. `'off'`: none, and such an assertion is an error.
+   * @default 'auto'
+   */
+  tracing?: 'auto' | 'required' | 'best-effort' | 'off' | false | null;
+  /**
+   * Where the spans are posted as OTLP/JSON. Not used while promptfoo's own tracer takes them in
+   * process, which it does whenever its tracing is on.
+   * @default 'http://127.0.0.1:4318/v1/traces'
+   */
+  otlpEndpoint?: string | null;
+  /**
+   * What spans tell of a tool call's arguments: all, their keys with the values hidden, or nothing.
+   * Secrets of the call are always hidden.
+   * @default 'full'
+   */
+  traceArguments?: 'full' | 'redacted' | 'none' | null;
+  /**
    * The Python that has lobu-provider: a path relative to the current folder, or a name on PATH.
    * Without it: `LOBU_PYTHON`, `PROMPTFOO_PYTHON`, an active virtual environment, a `.venv` beside
    * the config, a `.venv` in the current folder, then `python3`.

@@ -9,6 +9,7 @@ import { bridgeFor } from './bridge.js';
 import { callContext } from './call_context.js';
 import { failed, Failure } from './failures.js';
 import { findPython } from './find_python.js';
+import { makeSpans, takesSpans } from './spans.js';
 
 export {
   completed, maxCost, maxLatency, maxTokens, maxToolCalls, maxTurns, needsHuman, noToolErrors, retrieved,
@@ -23,6 +24,7 @@ const SHOWN_KEYS = [
   'stringTranscript', 'retrievalTools', 'tokenEnv', 'tokenFile', 'pythonExecutable', 'basePath',
   'turnTimeoutMs', 'idleTimeoutMs', 'retries', 'stopOnTool', 'maxToolCalls', 'caFile',
   'maxConcurrentSessions', 'sessionStartGapMs', 'failureTexts', 'allowEmpty', 'maxMetadataKb',
+  'tracing', 'traceArguments',
 ];
 
 /** How extension.js asks a provider for all of its options; not for JSON, which is printed. */
@@ -59,11 +61,10 @@ export class LobuProvider {
         options: this.#options,
         prompt: typeof prompt === 'string' ? prompt : JSON.stringify(prompt) ?? '',
         context: callContext(context),
+        ...(takesSpans() ? { spans: true } : {}),
       };
       const response = await this.#openBridge().call(call, callOptions?.abortSignal);
-      // Room for spans: here a spans.js would hand the response's turns and tool calls to the
-      // tracer at globalThis[Symbol.for('opentelemetry.js.api.1')], under context.traceparent.
-      return response;
+      return await makeSpans(response);
     } catch (error) {
       return failed(error, this.#secrets());
     }

@@ -97,6 +97,8 @@ _EXPECTED: Final = {
     "answers": "expected a mapping of question patterns to the option to answer with",
     "stopOnTool": "expected the name of a tool, or a list of names",
     "stringTranscript": "expected 'error' or 'prompt'",
+    "tracing": "expected 'auto', 'required', 'best-effort' or 'off'",
+    "traceArguments": "expected 'full', 'redacted' or 'none'",
 }
 
 

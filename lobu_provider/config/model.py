@@ -13,6 +13,10 @@ from pydantic.alias_generators import to_camel
 from lobu_provider.config.connection_keys import ConnectionKeys, NonEmpty
 
 Milliseconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+DEFAULT_ENDPOINT: Final = "http://127.0.0.1:4318/v1/traces"
+"""promptfoo's receiver of spans, where its config names no other port."""
+
 NonBlank = Annotated[str, Field(pattern=r"\S")]
 
 
@@ -128,6 +132,25 @@ class ProviderConfig(ConnectionKeys):
         description="Most kilobytes of metadata in a row: promptfoo's database grows by five "
         "times that. Long texts are cut beyond it, with a mark, and metadata.truncated says "
         "which; the entry of a tool call is never dropped.",
+    )
+    # False: what some readers of YAML make of an "off" without quotes.
+    tracing: Literal["auto", "required", "best-effort", "off", False] = Field(
+        "auto",
+        description="Spans for promptfoo's trajectory:* and trace-* assertions. auto: made when "
+        "promptfoo's tracing is on; where they do not arrive, a test with such an assertion is an "
+        "error, and others get a warning. required: no row is green without them. best-effort: "
+        "never more than a warning. off: none, and such an assertion is an error.",
+    )
+    otlp_endpoint: str = Field(
+        DEFAULT_ENDPOINT,
+        description="Where the spans are posted as OTLP/JSON; by default promptfoo's own "
+        "receiver. Not used by the npm package while promptfoo's tracing is on: it gives them to "
+        "promptfoo in process.",
+    )
+    trace_arguments: Literal["full", "redacted", "none"] = Field(
+        "full",
+        description="What spans tell of a tool call's arguments: all, their keys with the values "
+        "hidden, or nothing. Secrets of the call are always hidden.",
     )
 
 

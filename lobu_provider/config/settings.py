@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import ValidationError
 
@@ -26,7 +26,13 @@ from lobu_provider.config.faults import (
 )
 from lobu_provider.config.gateway_url import DEFAULT_GATEWAY, is_script, normalise_gateway
 from lobu_provider.config.headers import header_value, read_headers, secret_values
-from lobu_provider.config.model import PROMPTFOO_KEYS, ProviderConfig, known_keys
+from lobu_provider.config.model import (
+    DEFAULT_ENDPOINT,
+    PROMPTFOO_KEYS,
+    ProviderConfig,
+    known_keys,
+)
+from lobu_provider.config.otlp_endpoint import otlp_endpoint
 from lobu_provider.errors import config_error
 
 
@@ -62,6 +68,11 @@ class Settings:
     """Whether a known failure sentence in place of an answer is an error."""
     max_metadata_bytes: int = 256 * 1024
     """Of ``metadata`` as JSON in UTF-8."""
+    tracing: Literal["auto", "required", "best-effort", "off"] = "auto"
+    """Whether a call becomes spans, and what it means when these do not arrive."""
+    otlp_endpoint: str = DEFAULT_ENDPOINT
+    trace_arguments: Literal["full", "redacted", "none"] = "full"
+    """What spans tell of a tool call's arguments."""
     org: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     env: Environment = field(default_factory=lambda: Environment({}), repr=False)
@@ -124,6 +135,9 @@ def load_settings(options: Mapping[str, Any] | None) -> Settings:
         ca_file=None if config.ca_file is None else find_ca_file(base_dir, config.ca_file),
         failure_texts=config.failure_texts,
         max_metadata_bytes=config.max_metadata_kb * 1024,
+        tracing=config.tracing or "off",
+        otlp_endpoint=otlp_endpoint(config.otlp_endpoint),
+        trace_arguments=config.trace_arguments,
         org=_org(config, env),
         headers=read_headers(config.headers or {}, env),
         env=env,

@@ -23,6 +23,7 @@ from lobu_provider.promptfoo.case import Line, converse
 from lobu_provider.promptfoo.response import build_response
 from lobu_provider.promptfoo.run_info import is_known_at_once, run_info
 from lobu_provider.promptfoo.time_limit import TimeLimit
+from lobu_provider.promptfoo.tracing import CallTracing
 
 if TYPE_CHECKING:
     from lobu_provider.http_over_aiohttp import AiohttpPool
@@ -37,6 +38,7 @@ class LobuProvider:
             call ends before it, whatever ``timeoutMs`` says.
         transport: replaces the network, for scripting and tests.
         pool: connections shared with other providers of this event loop.
+        spans_in_response: whoever calls makes the spans, from ``SPANS_KEY`` of the response.
     """
 
     def __init__(
@@ -46,11 +48,13 @@ class LobuProvider:
         host_limit_s: float | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         pool: AiohttpPool | None = None,
+        spans_in_response: bool = False,
     ) -> None:
         self._options = options or {}
         self._host_limit_s = host_limit_s
         self._transport = transport
         self._pool = pool
+        self._spans_in_response = spans_in_response
 
     def id(self) -> str:
         """Return the id from the options, else ``lobu:AGENT``."""
@@ -80,8 +84,9 @@ class LobuProvider:
             ``metadata``. Never raises for anything that happens in the call.
         """
         record = CallRecord()
+        tracing = CallTracing(in_response=self._spans_in_response)
         try:
-            await self._answer(prompt, context, abort or Abort(), record)
+            await self._answer(prompt, context, abort or Abort(), record, tracing)
         except LobuError as exc:
             record.failure = exc.failure
         except Exception as exc:  # noqa: BLE001 - promptfoo would replay the call on an exception
@@ -93,7 +98,8 @@ class LobuProvider:
         failed = record.first_failure
         if failed is not None and failed.code == "auth":
             forget_command_tokens()
-        return build_response(record)
+        told = await tracing.tell(record)
+        return {**build_response(record), **told}
 
     async def _answer(
         self,
@@ -101,6 +107,7 @@ class LobuProvider:
         context: Mapping[str, Any] | None,
         abort: Abort,
         record: CallRecord,
+        tracing: CallTracing,
     ) -> None:
         started_s = anyio.current_time()
         settings = load_settings(self._options)
@@ -110,6 +117,7 @@ class LobuProvider:
         record.secrets += settings.secrets
         record.private += settings.headers.values()
         record.warnings += settings.warnings
+        tracing.plan(settings, context)
         plan = plan_call(settings, prompt, context)
         record.warnings += plan.warnings
         record.message_count = len(plan.messages)

@@ -12,6 +12,8 @@ From the server, ``ready`` first::
 From the client::
 
     {"type": "call", "id": 1, "options": {"id", "config", "env"}, "prompt": "...", "context": {}}
+        with "spans": true when the client makes the spans, from what the response then holds
+        under "lobuSpans" (promptfoo/tracing.py)
     {"type": "cancel", "id": 1}                           its result follows all the same
 
 Every ``call`` gets one ``result`` or ``fault`` with its id, in any order.
@@ -47,6 +49,8 @@ class Call:
     options: Mapping[str, Any] = field(repr=False)
     """May hold a token."""
     context: Mapping[str, Any] | None
+    makes_spans: bool = False
+    """The client makes the spans."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ def decode(line: bytes) -> Call | Cancel:
         raise UnreadableLineError("'options' must be an object", call_id)
     if context is not None and not isinstance(context, dict):
         raise UnreadableLineError("'context' must be an object or null", call_id)
-    return Call(call_id, prompt, options, context)
+    return Call(call_id, prompt, options, context, makes_spans=message.get("spans") is True)
 
 
 def _id_in(line: bytes) -> CallId | None:

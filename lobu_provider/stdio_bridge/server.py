@@ -43,7 +43,7 @@ def answer_with(pool: AiohttpPool | None) -> Answer:
     """Answer calls as every other door does; promptfoo sets this one no limit of its own."""
 
     async def answer(call: Call, abort: Abort) -> Mapping[str, Any]:
-        provider = LobuProvider(call.options, pool=pool)
+        provider = LobuProvider(call.options, pool=pool, spans_in_response=call.makes_spans)
         return await provider.call_api(call.prompt, call.context, abort=abort)
 
     return answer

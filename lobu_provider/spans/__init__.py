@@ -1,0 +1,1 @@
+"""A conversation as spans, for promptfoo's ``trajectory:*`` and ``trace-*`` assertions."""
