@@ -33,6 +33,7 @@ LAYERS = [
     {"conversation"},
     {"session_life"},
     {"scripted_gateway"},
+    {"spans"},
     {"connect"},
     {"promptfoo", "probe"},
     {"extension"},
@@ -55,6 +56,7 @@ NARROWER = {
     "__main__": {"cli.main"},
     "turn_failures": {"errors", "blank"},
     "sse": {"errors", "events"},
+    "spans": {"errors", "json_safe", "redaction", "turn"},
 }
 
 THIRD_PARTY = {
@@ -62,12 +64,13 @@ THIRD_PARTY = {
                  "scripted_gateway.script", "scripted_gateway.steps"},
     "httpx": {"sse", "http_cookies", "http_faults", "http_over_httpx", "http_over_aiohttp",
               "gateway_http", "gateway_client", "connect", "promptfoo.provider", "promptfoo.case",
-              "scripted_gateway.transport"},
+              "scripted_gateway.transport", "spans.otlp"},
     "aiohttp": {"http_over_aiohttp"},
     "httpx_sse": {"sse"},
     "anyio": {"repeating", "gateway_requests", "event_stream", "conversation", "session_life",
               "promptfoo.provider", "promptfoo.case", "promptfoo.attempts",
-              "promptfoo.admission", "promptfoo.time_limit", "cli.asking", "cli.checks.gateway",
+              "promptfoo.admission", "promptfoo.time_limit", "promptfoo.tracing", "spans.otlp",
+              "cli.asking", "cli.checks.gateway",
               "probe.gateway", "extension.preflight", "extension.sweep",
               "scripted_gateway.gateway", "scripted_gateway.streams",
               "scripted_gateway.transport", "scripted_gateway.server"},

@@ -172,7 +172,7 @@ class _Teller:
         attributes: dict[str, Value] = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": name,
-            **_present("gen_ai.tool.call.id", call.tool_call_id),
+            **_present("gen_ai.tool.call.id", _masked(call.tool_call_id, redactor)),
             **self._common,
             "lobu.turn": number,
         }
@@ -209,6 +209,10 @@ class _Teller:
         """The time of a start: as wanted, and after all earlier ones."""
         self._last_start_ns = max(wanted_ns, self._last_start_ns + STEP_NS)
         return self._last_start_ns
+
+
+def _masked(text: str | None, redactor: Redactor) -> str | None:
+    return None if text is None else redactor.values(text)
 
 
 def _present(key: str, value: str | None) -> dict[str, Value]:

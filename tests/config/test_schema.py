@@ -40,6 +40,9 @@ GOOD: list[dict[str, Any]] = [
     {"answers": {"size": "Large", ".": "Yes"}},
     {"stopOnTool": "refund"},
     {"stopOnTool": ["refund", "delete"]},
+    {"tracing": "auto", "traceArguments": "redacted", "otlpEndpoint": "http://h/v1/traces"},
+    {"tracing": "best-effort", "traceArguments": "none"},
+    {"tracing": False},
     *({key: {"any": [1]}} for key in sorted(PROMPTFOO_KEYS)),
 ]
 BAD: list[dict[str, Any]] = [
@@ -96,6 +99,11 @@ BAD: list[dict[str, Any]] = [
     {"sessionStartGapMs": -1},
     {"sessionStartGapMs": 60001},
     {"maxMetadataKb": 0},
+    {"tracing": True},
+    {"tracing": "on"},
+    {"traceArguments": "all"},
+    {"traceArguments": False},
+    {"otlpEndpoint": 4318},
 ]
 
 
@@ -147,4 +155,7 @@ def test_defaults_in_the_schema_are_the_models() -> None:
         "stringTranscript": "error",
         "failureTexts": True,
         "maxMetadataKb": 256,
+        "tracing": "auto",
+        "otlpEndpoint": "http://127.0.0.1:4318/v1/traces",
+        "traceArguments": "full",
     }

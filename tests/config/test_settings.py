@@ -73,6 +73,10 @@ ACCEPTED: list[tuple[str, Any, Any]] = [
     ("sessionStartGapMs", 0, 0.0),
     ("sessionStartGapMs", 60_000, 60_000.0),
     ("maxMetadataKb", 1, 1),
+    ("tracing", "best-effort", "best-effort"),
+    ("tracing", False, False),
+    ("otlpEndpoint", "http://h:4319", "http://h:4319"),
+    ("traceArguments", "none", "none"),
 ]
 
 
@@ -160,6 +164,10 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("sessionStartGapMs", float("nan"), "expected a number of milliseconds from 0 to 60000"),
     ("maxMetadataKb", 0, "expected a whole number of kilobytes of at least 1; got 0"),
     ("maxMetadataKb", "256", "of at least 1; got '256'. Write it without quotes."),
+    ("tracing", "on", "expected 'auto', 'required', 'best-effort' or 'off'; got 'on'"),
+    ("tracing", True, "expected 'auto', 'required', 'best-effort' or 'off'; got True"),
+    ("otlpEndpoint", 4318, "expected a string; got 4318. Put it in quotes."),
+    ("traceArguments", "all", "expected 'full', 'redacted' or 'none'; got 'all'"),
 ]
 
 

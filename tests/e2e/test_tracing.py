@@ -8,13 +8,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.e2e.conftest import ROOT, Promptfoo, Run, provider
+from tests.e2e.conftest import Promptfoo, Run, provider
 from tests.e2e.test_promptfoo_package import PACKAGE, install
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(200)]
@@ -138,13 +136,13 @@ class Door:
         if self._by_hook:
             tracing["otlp"] = {"http": {"enabled": True, "port": self._port}}
             config["otlpEndpoint"] = f"http://127.0.0.1:{self._port}"
-        return self.eval_with(tests, *more, tracing=tracing, **config)
+        return self.eval_with(tests, *more, promptfoo_tracing=tracing, **config)
 
     def eval_with(
         self,
         tests: list[dict[str, Any]],
         *more: str,
-        tracing: dict[str, Any],
+        promptfoo_tracing: dict[str, Any],
         default_test: dict[str, Any] | None = None,
         **config: Any,
     ) -> Run:
@@ -157,7 +155,7 @@ class Door:
                 "providers": [entry],
                 "defaultTest": {"vars": {"transcript": [TURNS]}, **(default_test or {})},
                 "tests": tests,
-                "tracing": tracing,
+                "tracing": promptfoo_tracing,
             },
             *more,
         )
@@ -194,7 +192,163 @@ def test_the_assertions_pass_and_fail_rightly_on_two_turns(door: Door) -> None:
     assert wrong == {}
     for row in run.rows:
         assert row["gradingResult"] is not None, row["error"]  # judged, and no error
-        assert row["response"]["metadata"]["warnings"] == [
-            "The prompt was not sent: vars.transcript takes its place."
-        ] or not row["response"]["metadata"]["warnings"]
+        assert (
+            row["response"]["metadata"]["warnings"]
+            == ["The prompt was not sent: vars.transcript takes its place."]
+            or not row["response"]["metadata"]["warnings"]
+        )
         assert "lobuSpans" not in row["response"]
+
+
+class OtherProgram:
+    """Another program on promptfoo's port, which takes whatever is posted to it."""
+
+    def __init__(self, port: int) -> None:
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["content-length"]))
+                self.do_GET()
+
+            def do_GET(self) -> None:
+                body = b'{"partialSuccess": {}}'
+                self.send_response(200)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *args: Any) -> None: ...
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+SPANLESS = [
+    {"description": "asserts on spans", "assert": [NOT_USED]},
+    {"description": "in a set", "assert": [{"type": "assert-set", "assert": [NOT_USED]}]},
+    {"description": "asserts on the answer", "assert": [{"type": "contains", "value": "Done"}]},
+]
+
+
+def test_without_a_receiver_a_test_that_needs_spans_is_an_error_and_others_get_a_warning(
+    hook: Door,
+) -> None:
+    endpoint = f"http://127.0.0.1:{free_port()}"
+    run = hook.eval_with(SPANLESS, promptfoo_tracing={"enabled": True}, otlpEndpoint=endpoint)
+    rows = rows_of(run)
+    for name in ("asserts on spans", "in a set"):
+        assert not rows[name]["success"]
+        assert rows[name]["error"].startswith("[config] The spans of this conversation were not")
+        assert "not-trajectory:tool-used" in rows[name]["error"]
+        assert rows[name]["response"]["output"] == "Done."
+    assert rows["asserts on the answer"]["success"]
+    (warning,) = [
+        text
+        for text in rows["asserts on the answer"]["response"]["metadata"]["warnings"]
+        if "spans" in text
+    ]
+    assert endpoint in warning
+
+
+def test_a_port_of_another_program_is_an_error_row_also_where_the_default_test_asserts(
+    hook: Door,
+) -> None:
+    port = free_port()
+    other = OtherProgram(port)
+    try:
+        run = hook.eval_with(
+            SPANLESS[2:],
+            default_test={"assert": [NOT_USED]},
+            promptfoo_tracing={"enabled": True, "otlp": {"http": {"enabled": True, "port": port}}},
+            otlpEndpoint=f"http://127.0.0.1:{port}/v1/traces",
+        )
+    finally:
+        other.close()
+    assert "not promptfoo's receiver" in run.rows[0]["error"]
+
+
+def test_tracing_off_is_an_error_row_where_spans_are_asserted_on(door: Door) -> None:
+    rows = rows_of(door.eval(SPANLESS[1:], tracing="off"))
+    assert "config.tracing is 'off'" in rows["in a set"]["error"]
+    assert rows["in a set"]["response"]["metadata"]["turns"] == []
+    assert rows["asserts on the answer"]["success"]
+
+
+class SimulatedUser:
+    """promptfoo's remote service, with a user who says two lines and stops."""
+
+    LINES = (*TURNS, "###STOP###")
+
+    def __init__(self) -> None:
+        lines = self.LINES
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                # promptfoo turns the roles round: "assistant" is what the user has said.
+                said = sum(m["role"] == "assistant" for m in asked.get("history", []))
+                self._answer({"result": lines[min(said, len(lines) - 1)], "tokenUsage": {}})
+
+            def do_GET(self) -> None:
+                self._answer({})
+
+            def _answer(self, value: dict[str, Any]) -> None:
+                body = json.dumps(value).encode()
+                self.send_response(200)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *args: Any) -> None: ...
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/task"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def simulated_user() -> Iterator[SimulatedUser]:
+    user = SimulatedUser()
+    yield user
+    user.close()
+
+
+def test_the_turns_of_a_simulated_user_are_judged_together(
+    door: Door, simulated_user: SimulatedUser
+) -> None:
+    door.promptfoo.environment["PROMPTFOO_REMOTE_GENERATION_URL"] = simulated_user.url
+    user = {
+        "id": "promptfoo:simulated-user",
+        "config": {"maxTurns": 4, "stateful": True},
+    }
+    names = ("exact sequence", "not used", "step count", "turns", "args")
+    tests = [
+        {
+            "description": f"{verdict}: {name}",
+            "vars": {"query": "Be kind.", "instructions": "You want a refund.", "transcript": None},
+            "metadata": {"conversationId": f"{verdict}-{name}"},
+            "provider": user,
+            "assert": [named[name]],
+        }
+        for verdict, named, chosen in (
+            ("pass", RIGHT, names),
+            ("fail", WRONG, ("not used", "sequence")),
+        )
+        for name in chosen
+    ]
+    rows = rows_of(door.eval(tests))
+    told = {
+        name: (row["success"], row.get("error"), row["response"].get("output"))
+        for name, row in rows.items()
+    }
+    wrong = {name: why for name, why in told.items() if why[0] is not name.startswith("pass")}
+    assert wrong == {}
+    assert all(row["gradingResult"] is not None for row in rows.values())

@@ -81,6 +81,14 @@ def test_the_first_line_names_protocol_and_versions() -> None:
     assert set(ready) == {"type", "protocol", "version", "python", "pid"}
 
 
+@pytest.mark.parametrize("given", [True, False, None, "yes", 1])
+def test_a_client_may_say_that_it_makes_the_spans(given: Any) -> None:
+    message = {"type": "call", "id": 1, "options": {}, "prompt": "", "spans": given}
+    call = decode(json.dumps(message).encode())
+    assert isinstance(call, Call)
+    assert call.makes_spans is (given is True)
+
+
 def test_a_cancel_names_its_call() -> None:
     assert decode(b'{"type": "cancel", "id": "a"}') == Cancel("a")
 
