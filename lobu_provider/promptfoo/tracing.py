@@ -21,7 +21,7 @@ from lobu_provider.promptfoo.trace_assertions import looks_at_arguments, trace_a
 from lobu_provider.redaction import Redactor
 from lobu_provider.spans.conversation_spans import CUT, Showing, TracedCall, spans_of
 from lobu_provider.spans.model import Span, TraceParent, parse_traceparent
-from lobu_provider.spans.otlp import deliver, encode
+from lobu_provider.spans.otlp import LIMIT_S, NEEDED_LIMIT_S, deliver, encode
 
 SPANS_KEY: Final = "lobuSpans"
 """The key of a response under which a caller that makes the spans itself finds what to make."""
@@ -130,6 +130,7 @@ class CallTracing:
             self._endpoint,
             # With 'required' the user vouches for whoever takes them.
             to_promptfoo=self._mode == "auto" and bool(self._asserted),
+            limit_s=NEEDED_LIMIT_S if self._needed else LIMIT_S,
         )
         if lost is not None:
             self._lost(record, lost)

@@ -11,8 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+import yaml
 
-from tests.e2e.conftest import Promptfoo, Run, provider
+from tests.e2e.conftest import HOOK, ROOT, Promptfoo, Run, provider
 from tests.e2e.test_promptfoo_package import PACKAGE, install
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(200)]
@@ -352,3 +353,14 @@ def test_the_turns_of_a_simulated_user_are_judged_together(
     wrong = {name: why for name, why in told.items() if why[0] is not name.startswith("pass")}
     assert wrong == {}
     assert all(row["gradingResult"] is not None for row in rows.values())
+
+
+def test_the_config_of_the_document_runs(promptfoo: Promptfoo) -> None:
+    text = (ROOT / "docs" / "tracing.md").read_text(encoding="utf-8")
+    config = yaml.safe_load(text.partition("```yaml\n")[2].partition("```")[0])
+    port = free_port()
+    config["tracing"]["otlp"]["http"]["port"] = port
+    config["providers"][0]["config"]["otlpEndpoint"] = f"http://127.0.0.1:{port}"
+    run = promptfoo.eval(config, LOBU_PROVIDER_HOOK=str(HOOK))
+    assert run.exit_code == 0, run.log
+    assert len(run.rows[0]["gradingResult"]["componentResults"]) == 9
