@@ -92,9 +92,14 @@ class Bridge:
 
     def responses(self, count: int) -> dict[int | str, dict[str, Any]]:
         """Return the next ``count`` results by their ids."""
-        messages = [self.next() for _ in range(count)]
-        assert {message["type"] for message in messages} == {"result"}
-        return {message["id"]: message["response"] for message in messages}
+        found: dict[int | str, dict[str, Any]] = {}
+        for _ in range(count):
+            message = self.next()
+            while message["type"] == "alive":  # it says so every few seconds
+                message = self.next()
+            assert message["type"] == "result"
+            found[message["id"]] = message["response"]
+        return found
 
     def close_stdin(self) -> None:
         """Go away as a client."""
