@@ -110,11 +110,17 @@ class _Case:
             words: str | None = message
             while words is not None:
                 self._stops.begin_turn(conversation.turns)
-                await conversation.say(words, stop_when=self._stops)
-                await self._hear_late_events(conversation)
+                turn = await conversation.say(words, stop_when=self._stops)
+                if turn.failure is None and turn.cut_short is None:
+                    await self._hear_late_events(conversation)
                 if self._is_over(conversation.turns):
                     return
-                words = self._answer(conversation.turns)
+                answer = self._answers.next_answer(conversation.turns)
+                if isinstance(answer, Failure):
+                    self._record.failure = answer
+                    return
+                self._record.message_count += answer is not None
+                words = answer
 
     async def _hear_late_events(self, conversation: Conversation) -> None:
         """Hear what is told of a turn after its end, where that may end the conversation."""
@@ -129,15 +135,6 @@ class _Case:
             or self._stops.failure_of(turns) is not None
             or self._stops.stop_of(turns) is not None
         )
-
-    def _answer(self, turns: Sequence[Turn]) -> str | None:
-        answer = self._answers.next_answer(turns)
-        if isinstance(answer, Failure):
-            self._record.failure = answer
-            return None
-        if answer is not None:
-            self._record.message_count += 1
-        return answer
 
     def judge_end(self) -> None:
         """Judge the turns as they are at last, with everything that came late."""

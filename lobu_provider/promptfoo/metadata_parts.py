@@ -22,10 +22,12 @@ from lobu_provider.promptfoo.json_cuts import (
     text_bytes,
 )
 
-_ENTRY: Final = {
+ENTRY: Final = {
     "toolCalls": frozenset({"name", "toolCallId", "turn", "isError"}),
     "interactions": frozenset({"type", "turn"}),
 }
+"""What stays of a tool call and of a card, whatever else goes."""
+
 _TURN_TEXTS: Final = frozenset({"user", "output", "streamedText", "otherEvents", "suggestions"})
 _NEVER_DROPPED: Final = frozenset(
     {"messages", "retrievedSnippets", "turns[].user", "turns[].output"}
@@ -65,18 +67,19 @@ def parts_of(metadata: Mapping[str, Any]) -> Iterator[Part]:
     for key in ("messages", "retrievedContext", "retrievedSnippets"):
         if key in whole:
             yield Part(whole, key, key)
-    for name, entry in _ENTRY.items():
+    for name, entry in ENTRY.items():
         for item in whole.get(name, ()):
             for key, value in item.items():
                 if key not in entry or isinstance(value, (dict, list)):
-                    yield Part(item, key, _label(name, key))
+                    yield Part(item, key, label_of(name, key))
     for turn in whole.get("turns", ()):
         for key in turn:
             if key in _TURN_TEXTS:
                 yield Part(turn, key, f"turns[].{key}")
 
 
-def _label(name: str, key: str) -> str:
+def label_of(name: str, key: str) -> str:
+    """Return what a key of an entry is called in ``truncated.cut``."""
     label = f"{name}[].{key}"
     if label in LABELS:
         return label
@@ -146,15 +149,15 @@ def replace_parts(parts: Iterable[Part], originals: Iterable[Part], too_many: in
         if too_many <= 0 or size <= MIN_BYTES:
             break
         characters = len(json_text(original.holder[original.key]))
-        note = _note(part.label, part.holder[part.key], characters)
+        note = note_for(part.label, part.holder[part.key], characters)
         part.holder[part.key] = note
         too_many -= size - json_bytes(note)
         labels.add(part.label)
     return labels
 
 
-def _note(label: str, value: Any, characters: int) -> Any:
-    """A short value of the same type, so that an assertion finds nothing instead of breaking."""
+def note_for(label: str, value: Any, characters: int) -> Any:
+    """Return a short value of the same type: an assertion finds nothing instead of breaking."""
     if label == "messages":
         return json.dumps([{"role": "system", "content": mark(characters)}])
     return {"cut": mark(characters)} if isinstance(value, dict) else [mark(characters)]

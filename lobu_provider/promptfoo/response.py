@@ -16,6 +16,7 @@ from lobu_provider.promptfoo.call_record import CallRecord, FailedAttempt
 from lobu_provider.promptfoo.json_cuts import json_bytes, json_text, utf8_length
 from lobu_provider.promptfoo.metadata import describe_turns, milliseconds
 from lobu_provider.promptfoo.size_limits import limit_metadata, limit_output, over_long_output
+from lobu_provider.promptfoo.structures import take_out_structures
 from lobu_provider.redaction import Redactor
 from lobu_provider.turn import Turn
 
@@ -39,7 +40,9 @@ def build_response(record: CallRecord) -> dict[str, Any]:
         *_turn_warnings(record.turns),
     ]
     # Each part is made JSON-safe once, what a gateway may nest before all else: that bounds it.
-    told = json_safe(_told(record), depth=MAX_DEPTH - 1)  # of the whole row
+    described = _told(record)
+    taken = take_out_structures(described, record.max_metadata_bytes)
+    told = json_safe(described, depth=MAX_DEPTH - 1)  # of the whole row
     text = json_text(told)
     if redactor.may_occur_in(text):
         masked = redactor.json(told)
@@ -71,7 +74,8 @@ def build_response(record: CallRecord) -> dict[str, Any]:
     metadata = limit_metadata(
         {**names, **told, **ours},
         record.max_metadata_bytes,
-        size=utf8_length(text) + json_bytes({**names, **ours}) - 1,  # "}{" becomes ","
+        size=taken.size + utf8_length(text) + json_bytes({**names, **ours}) - 1,  # "}{" is ","
+        taken_out=taken.labels,
     )
     response: dict[str, Any] = {"output": limit_output(output)}
     if failed is not None:

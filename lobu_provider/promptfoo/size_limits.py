@@ -51,7 +51,11 @@ def over_long_output(output: str) -> dict[str, int] | None:
 
 
 def limit_metadata(
-    metadata: Mapping[str, Any], max_bytes: int, *, size: int | None = None
+    metadata: Mapping[str, Any],
+    max_bytes: int,
+    *,
+    size: int | None = None,
+    taken_out: frozenset[str] = frozenset(),
 ) -> Mapping[str, Any]:
     """Return the metadata within ``max_bytes`` of JSON in UTF-8; beyond it only if none can go.
 
@@ -61,7 +65,8 @@ def limit_metadata(
     Args:
         metadata: JSON-safe; not changed.
         max_bytes: the limit.
-        size: of ``metadata``, where it is known.
+        size: of the metadata before anything was taken out, where it is known.
+        taken_out: labels of what :func:`take_out_structures` took.
     """
     size = json_bytes(metadata) if size is None else size
     if size <= max_bytes or "limitBytes" in metadata.get("truncated", {}):
@@ -71,7 +76,7 @@ def limit_metadata(
     # With the longest report that there can be, so that the real one fits.
     longest = _report(metadata, LABELS, size, max_bytes, still_over=True)
     room = max_bytes - json_bytes(longest) + 1
-    labels = cut_texts(cut, parts, json_bytes(cut) - room)
+    labels = taken_out | cut_texts(cut, parts, json_bytes(cut) - room)
     labels |= replace_parts(parts, parts_of(metadata), json_bytes(cut) - room)
     labels |= drop_parts(parts, json_bytes(cut) - room)
     told = sorted(labels)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from lobu_provider import ledger
+from lobu_provider import ledger, ledger_files
 from lobu_provider.config.settings import load_settings
 from lobu_provider.ledger_files import folder
 from lobu_provider.session_notes import marker_of, notes_for
@@ -152,6 +152,37 @@ def test_a_record_written_while_the_file_is_removed_is_not_lost(ledgers: Path) -
         ledger.forget(RUN)
     assert writer.returncode == 0
     assert sorted(threads(), key=int) == [str(n) for n in range(0, 300, 3)]
+
+
+def test_a_process_that_keeps_the_lock_holds_up_neither_notes_nor_removals(ledgers: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    note("one")
+    ledger.note_deleted(RUN, GATEWAY, "a", "one")
+    (path,) = ledgers.iterdir()
+    with path.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert note("two")
+        assert not ledger.forget(RUN, even_if_left=True)
+    assert threads() == ["two"]
+    assert ledger.forget(RUN, even_if_left=True)
+
+
+def test_a_note_is_written_again_where_the_file_was_removed_meanwhile(
+    ledgers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note("one")
+    (path,) = ledgers.iterdir()
+    write = os.write
+
+    def removed_before_the_write(file: int, line: bytes) -> int:
+        if b'"two"' in line and path in ledgers.iterdir() and b"one" in path.read_bytes():
+            path.unlink()
+        return write(file, line)
+
+    monkeypatch.setattr(ledger_files, "_lock", lambda file, *, exclusive: False)
+    monkeypatch.setattr(os, "write", removed_before_the_write)
+    assert note("two")
+    assert threads() == ["two"]
 
 
 def test_a_run_is_forgotten_when_nothing_is_left(ledgers: Path) -> None:

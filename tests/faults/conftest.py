@@ -6,9 +6,9 @@ import pytest
 
 import lobu_provider.conversation
 import lobu_provider.event_stream
-from tests.wire.conftest import library, no_waits
+from tests.wire.conftest import library, no_waits, pytest_generate_tests
 
-__all__ = ["library", "no_waits"]
+__all__ = ["library", "no_waits", "pytest_generate_tests"]
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -160,6 +160,46 @@ async def test_sessions_start_apart(clock: Clock, gaps: StartGaps) -> None:
     for _ in range(3):
         await gaps.wait("http://h", 0.4)
     assert clock.slept == pytest.approx([0.4, 0.8])
+
+
+async def test_who_stops_waiting_gives_the_start_to_the_next_comer(clock: Clock) -> None:
+    async def interrupted(delay_s: float) -> None:
+        raise TimeoutError
+
+    sleeps: list[Callable[[float], Awaitable[None]]] = [clock.sleep]
+    gaps = StartGaps(clock.read_s, lambda delay_s: sleeps[0](delay_s))
+    await gaps.wait("http://h", 1.0)
+    await gaps.wait("http://h", 1.0)
+    sleeps[0] = interrupted
+    for _ in range(30):
+        with pytest.raises(TimeoutError):
+            await gaps.wait("http://h", 1.0)
+    sleeps[0] = clock.sleep
+    await gaps.wait("http://h", 1.0)
+    assert clock.slept == pytest.approx([1.0, 2.0])
+
+
+async def test_a_start_that_was_given_back_before_others_is_used_too(clock: Clock) -> None:
+    wakes: list[anyio.Event] = []
+
+    async def sleep(delay_s: float) -> None:
+        clock.slept.append(delay_s)
+        wakes.append(anyio.Event())
+        await wakes[-1].wait()
+
+    gaps = StartGaps(clock.read_s, sleep)
+    await gaps.wait("http://h", 0.1)
+    async with anyio.create_task_group() as group:
+        async with anyio.create_task_group() as first:
+            first.start_soon(gaps.wait, "http://h", 0.1)
+            await until(lambda: len(wakes) == 1)
+            group.start_soon(gaps.wait, "http://h", 0.1)
+            await until(lambda: len(wakes) == 2)
+            first.cancel_scope.cancel()
+        group.start_soon(gaps.wait, "http://h", 0.1)
+        await until(lambda: len(wakes) == 3)
+        group.cancel_scope.cancel()
+    assert clock.slept == pytest.approx([0.1, 0.2, 0.1])
 
 
 async def test_a_gap_that_has_passed_is_not_waited_for(clock: Clock, gaps: StartGaps) -> None:

@@ -132,7 +132,7 @@ def cases(folder: Path) -> dict[str, dict[str, Any]]:
     add("wrong type", "script:demo", config={"timeoutMs": "soon"})
     slow = script("slow", replies=[{"steps": [TEXT, {"delay_ms": 60_000}]}])
     add("no time", slow, config={"timeoutMs": 6000})
-    tools = [{"tool": {"name": name, "input": {}}} for name in ("a", "b")]
+    tools: list[Any] = [{"tool": {"name": name, "input": {}}} for name in ("a", "b")]
     path = script("too many tools", replies=[{"steps": [*tools, TEXT]}])
     add("too many tools", path, config={"maxToolCalls": 1})
     add("stopped at a tool", path, config={"stopOnTool": "a"})

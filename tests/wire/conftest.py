@@ -1,4 +1,4 @@
-"""Every test here runs twice: over httpx, and over a pool of aiohttp."""
+"""The tests of whole calls run twice: over httpx, and over a pool of aiohttp."""
 
 from __future__ import annotations
 
@@ -8,8 +8,17 @@ from lobu_provider import outage, repeating
 from lobu_provider.http_over_aiohttp import AiohttpPool
 from tests.wire import wire_answers
 
+BYTES_ALONE = {"test_wire_cuts", "test_wire_parser", "test_wire_parser_properties"}
 
-@pytest.fixture(params=["httpx", "aiohttp"], autouse=True)
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Cuts and parsing are the same whatever brings the bytes."""
+    about_bytes = metafunc.module.__name__.rpartition(".")[2] in BYTES_ALONE
+    libraries = ["httpx"] if about_bytes else ["httpx", "aiohttp"]
+    metafunc.parametrize("library", libraries, indirect=True)
+
+
+@pytest.fixture(autouse=True)
 def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Choose what :func:`wire_answers.call` sends its requests with."""
     if request.param == "aiohttp":
