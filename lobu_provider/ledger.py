@@ -97,7 +97,8 @@ def note_created(
 def note_deleted(evaluation_id: str, gateway: str, agent_id: str, thread: str) -> bool:
     """Write down that the session of a thread is gone, or never was; returns as above."""
     record = {"did": "delete", "gateway": gateway, "agent": agent_id, "thread": thread}
-    return _append(evaluation_id, record)
+    # Where the run's file is gone, a sweep has dealt with the session already.
+    return _append(evaluation_id, record, create=False)
 
 
 def left(evaluation_id: str) -> list[LeftSession]:
@@ -133,12 +134,13 @@ def runs() -> Iterator[Run]:
         yield Run(evaluation_id, _sessions(records), ended and quiet_s >= QUIET_S)
 
 
-def _append(evaluation_id: str, record: dict[str, Any]) -> bool:
+def _append(evaluation_id: str, record: dict[str, Any], *, create: bool = True) -> bool:
     where = folder(create=True)
     if where is None:
         return False
     _tidy_up(where)
-    return append(where / _name(evaluation_id), {"run": evaluation_id, **record})
+    noted = {"run": evaluation_id, **record}
+    return append(where / _name(evaluation_id), noted, create=create)
 
 
 @lru_cache(maxsize=8)

@@ -75,8 +75,10 @@ def _is_usable(path: Path, *, create: bool) -> bool:
     return found.st_uid == os.getuid() and not found.st_mode & 0o077
 
 
-def append(path: Path, record: Mapping[str, Any]) -> bool:
+def append(path: Path, record: Mapping[str, Any], *, create: bool = True) -> bool:
     """Write one record; returns whether that was possible.
+
+    With ``create`` false a file that is not there stays so.
 
     Where another process keeps the lock the record is written without it: one write is whole by
     itself, and only a file that is removed at that very moment takes it along.
@@ -85,7 +87,8 @@ def append(path: Path, record: Mapping[str, Any]) -> bool:
     line = f"\n{json.dumps(record)}\n".encode("ascii")
     for _ in range(3):  # the file may be removed between opening and locking it
         try:
-            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINKS, 0o600)
+            making = os.O_CREAT if create else 0
+            file = os.open(path, os.O_WRONLY | os.O_APPEND | making | _NO_LINKS, 0o600)
         except OSError:
             return False
         try:

@@ -291,3 +291,11 @@ def test_importing_it_costs_next_to_nothing() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
     )
     assert not {"pydantic", "httpx", "anyio", "subprocess"} & set(done.stdout.split())
+
+
+def test_a_deletion_that_is_told_after_the_sweep_makes_no_new_file(ledgers: Path) -> None:
+    assert note("one")
+    ledger.note_deleted(RUN, GATEWAY, "a", "one")
+    assert ledger.forget(RUN)
+    ledger.note_deleted(RUN, GATEWAY, "a", "one")
+    assert list(ledger.runs()) == []
