@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lobu_provider.json_safe import json_safe, parse_json
@@ -48,7 +48,7 @@ class Event:
     """Our monotonic clock at arrival, in seconds."""
     id: str | None = None
     """The last ``id:`` of the stream; newer gateways only."""
-    size: int = 0
+    size: int = field(default=0, compare=False, repr=False)
     """Characters of the data as they came."""
 
     def concerns(self, message_ids: frozenset[str]) -> bool:
