@@ -32,8 +32,8 @@ class Abort:
     def listening(self, callback: Callable[[], object]) -> Iterator[None]:
         """Have ``callback`` called when the flag is set, at once if it is set already.
 
-        The callback runs wherever :meth:`set` is called; for an event loop pass something like
-        ``lambda: loop.call_soon_threadsafe(scope.cancel)``.
+        The callback runs wherever :meth:`set` is called; for an event loop see
+        :meth:`cancelling`.
         """
         self._listeners.append(callback)
         if self._is_set:
@@ -43,3 +43,12 @@ class Abort:
         finally:
             if callback in self._listeners:
                 self._listeners.remove(callback)
+
+    @contextmanager
+    def cancelling(self, cancel: Callable[[], object]) -> Iterator[None]:
+        """Have the running event loop call ``cancel``, e.g. of a scope, when the flag is set."""
+        from asyncio import get_running_loop  # where there is a loop it is loaded already
+
+        loop = get_running_loop()
+        with self.listening(lambda: loop.call_soon_threadsafe(cancel)):
+            yield

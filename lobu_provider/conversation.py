@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import anyio
@@ -47,10 +47,8 @@ class TalkRules:
     ephemeral_context: str | None = None
     """Told to the agent with each message; newer gateways otherwise tell it of their own accord
     what is going on in the workspace."""
-    failure_texts: bool = True
-    """A known failure sentence that is sent as an answer is a failure."""
-    allow_empty: bool = False
-    """A turn that ends without any text is an answer."""
+    judging: TurnRules = field(default_factory=TurnRules)
+    """What the user lets pass; what is known of the gateway is found out on the way."""
 
 
 class Conversation:
@@ -231,11 +229,7 @@ class Conversation:
 
     @property
     def _turn_rules(self) -> TurnRules:
-        return TurnRules(
-            final_text_expected=self._final_text_expected,
-            failure_texts=self._rules.failure_texts,
-            allow_empty=self._rules.allow_empty,
-        )
+        return replace(self._rules.judging, final_text_expected=self._final_text_expected)
 
     def _fold_changed(self) -> None:
         for number in self._changed:

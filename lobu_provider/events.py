@@ -13,13 +13,12 @@ key. Key facts:
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lobu_provider.json_safe import json_safe, parse_json
+from lobu_provider.json_safe import json_words, parse_json
 
 
 @dataclass(frozen=True)
@@ -208,10 +207,6 @@ def _number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _as_json(value: Any) -> str:
-    return json.dumps(json_safe(value), ensure_ascii=False)
-
-
 _Builder = Callable[[Mapping[str, Any], dict[str, Any]], "Event | None"]
 
 
@@ -245,7 +240,7 @@ def _turn_error(data: Mapping[str, Any], common: dict[str, Any]) -> Event | None
     text = data.get("error")
     return TurnError(
         **common,
-        text=text if isinstance(text, str) else "" if text is None else _as_json(text),
+        text=text if isinstance(text, str) else "" if text is None else json_words(text),
         error_code=_text(data.get("errorCode")),
     )
 

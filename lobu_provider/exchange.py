@@ -89,7 +89,8 @@ class Exchange:
             self._characters += event.size
             told_ms = event.timestamp_ms if event.concerns(self.message_ids) else None
             if told_ms is not None:
-                self._earliest_ms = min(told_ms, self._earliest_ms or told_ms)
+                earliest_ms = told_ms if self._earliest_ms is None else self._earliest_ms
+                self._earliest_ms = min(told_ms, earliest_ms)
         if not self._ended and ends_turn(event, self.message_ids):
             self._ended = True
             self._merged_ids = ids_of(event)

@@ -179,7 +179,8 @@ class GatewayClient:
         """Queue a user message.
 
         Sent again, under the same id, only when the gateway cannot have answered: the connection
-        failed or broke, 502, 503 and 504. The gateway queues one id once.
+        failed or broke, 502, 503 and 504. Newer gateways queue one id once; version 11 may run it
+        as often as it was sent.
 
         Args:
             session: an open session; a deleted one answers 403.

@@ -20,22 +20,22 @@ class Cookies:
         self._jar: httpx.Cookies | None = None
 
     def take(self, method: str, url: str, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        """Keep what a reply sets."""
+        """Keep what a reply sets, but for what no header can hold."""
         self._jar = self._jar or httpx.Cookies()
         request = httpx.Request(method, url)
         self._jar.extract_cookies(httpx.Response(200, headers=list(headers), request=request))
+        for cookie in list(self._jar.jar):
+            if not f"{cookie.name}{cookie.value}".isascii():
+                self._jar.jar.clear(cookie.domain, cookie.path, cookie.name)
 
     def added_to(self, headers: Mapping[str, str], method: str, url: str) -> dict[str, str]:
-        """Return ``headers`` with the cookies for ``url``; one that no header can hold is left out.
+        """Return ``headers`` with the cookies for ``url``.
 
         A ``Cookie`` that is there already, in any spelling, stays and stands first.
         """
         if self._jar is None:
             return dict(headers)
         request = httpx.Request(method, url)
-        for cookie in list(self._jar.jar):
-            if not f"{cookie.name}{cookie.value}".isascii():
-                self._jar.jar.clear(cookie.domain, cookie.path, cookie.name)
         self._jar.set_cookie_header(request)
         kept = {name: value for name, value in headers.items() if name.lower() != "cookie"}
         given = [value for name, value in headers.items() if name.lower() == "cookie"]

@@ -92,6 +92,11 @@ def _safe_float(value: float) -> float | str:
     return value
 
 
+def json_words(value: Any) -> str:
+    """Return any value as JSON for a person to read: letters as they are. Never raises."""
+    return json.dumps(json_safe(value), ensure_ascii=False)
+
+
 def json_key(value: Any) -> str:
     """Return a text that is the same for equal JSON values, whatever the order of their keys."""
     try:

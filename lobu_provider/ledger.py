@@ -13,6 +13,7 @@ could not be written down is only not swept.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import time
 from collections.abc import Iterator
@@ -107,31 +108,34 @@ def left(evaluation_id: str) -> list[LeftSession]:
     return [] if where is None else _sessions(read(where / _name(evaluation_id)))
 
 
-def forget(evaluation_id: str, *, even_if_left: bool = False) -> bool:
+def forget(evaluation_id: str) -> bool:
     """Remove a run's file if nothing is left in it.
-
-    Args:
-        evaluation_id: which run.
-        even_if_left: remove it in any case: its sessions have expired.
 
     Returns:
         Whether there is no such file any more.
     """
     where = folder(create=False)
-    return where is None or _remove(where / _name(evaluation_id), even_if_left=even_if_left)
+    return where is None or _remove(where / _name(evaluation_id))
 
 
-def runs() -> Iterator[Run]:
-    """Yield every run that there is a file of; the files of long expired ones are removed."""
+def runs(*, at_least_quiet_s: float = 0.0) -> Iterator[Run]:
+    """Yield every run that there is a file of; the files of long expired ones are removed.
+
+    Args:
+        at_least_quiet_s: leave out, and do not read, what was written to more recently.
+    """
     where = folder(create=False)
     if where is None:
         return
     for path, quiet_s in _unexpired(where):
+        if quiet_s < at_least_quiet_s:
+            continue
         records = read(path)
         evaluation_id = next((str(r["run"]) for r in records if r.get("run")), "")
-        hosts = [ProcessMark.read(r.get("host")) for r in records if r.get("did") == "create"]
-        ended = all(host is not None and host.is_gone() for host in hosts)
-        yield Run(evaluation_id, _sessions(records), ended and quiet_s >= QUIET_S)
+        # Mostly one process for thousands of records, and each costs a look at the system.
+        hosts = {ProcessMark.read(r.get("host")) for r in records if r.get("did") == "create"}
+        ended = quiet_s >= QUIET_S and all(host is not None and host.is_gone() for host in hosts)
+        yield Run(evaluation_id, _sessions(records), ended)
 
 
 def _append(evaluation_id: str, record: dict[str, Any], *, create: bool = True) -> bool:
@@ -164,14 +168,17 @@ def _unexpired(where: Path) -> Iterator[tuple[Path, float]]:
             yield path, quiet_s
 
 
-def _remove(path: Path, *, even_if_left: bool) -> bool:
+def _remove(path: Path, *, even_if_left: bool = False) -> bool:
     try:
         with locked(path) as is_there:  # nobody appends meanwhile
             if not is_there:
                 return True
-            if _sessions(read(path)) and not even_if_left:
+            if not even_if_left and _sessions(read(path)):
                 return False
-            path.unlink()
+            if _CAN_REMOVE_OPEN:
+                path.unlink()
+                return True
+        path.unlink(missing_ok=True)
     except OSError:  # also where another process keeps the lock
         return False
     return True
@@ -203,5 +210,8 @@ def _sessions(records: list[dict[str, Any]]) -> list[LeftSession]:
             there.pop(session.key, None)
     return list(there.values())
 
+
+_CAN_REMOVE_OPEN: Final = os.name != "nt"
+"""Whether the system removes a file that is open. Where not, there are no locks either."""
 
 _TEXTS: Final = ("gateway", "agent", "thread", "session", "marker")

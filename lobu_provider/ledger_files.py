@@ -34,22 +34,17 @@ def folder(*, create: bool) -> Path | None:
 
 
 def _places() -> Iterator[Path]:
-    yield from _cache_folders()
-    yield _temporary_folder()
-
-
-def _cache_folders() -> Iterator[Path]:
     home = os.path.expanduser("~")
-    caches: list[str | None]
+    cache: str | None
     if os.name == "nt":
-        caches = [os.environ.get("LOCALAPPDATA")]
+        cache = os.environ.get("LOCALAPPDATA")
     elif sys.platform == "darwin":
-        caches = [os.path.join(home, "Library", "Caches")]
+        cache = os.path.join(home, "Library", "Caches")
     else:
-        caches = [os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")]
-    for cache in caches:
-        if cache and os.path.isabs(cache):  # "~" stays what it is when there is no home
-            yield Path(cache) / "lobu-provider" / "sessions"
+        cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
+    if cache and os.path.isabs(cache):  # "~" stays what it is when there is no home
+        yield Path(cache) / "lobu-provider" / "sessions"
+    yield _temporary_folder()
 
 
 def _temporary_folder() -> Path:

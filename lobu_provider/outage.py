@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from lobu_provider.errors import Failure, failure
@@ -76,13 +75,10 @@ class Outage:
     def verdict(self, lost: Failure) -> Failure:
         """Return the failure of the stream that is given up."""
         first = self._first_loss or lost
-        if not self._was_open:
+        if lost is first or not self._was_open or lost.code in ("auth", "config"):
             return lost
-        if lost is first:
-            return first
-        if lost.code in ("auth", "config"):
-            return lost
-        return replace(
-            failure("stream_lost", "", phase="turn"),
-            message=f"{first.message} It could not be opened again: {lost.message}",
+        return failure(
+            "stream_lost",
+            f"{first.message} It could not be opened again: {lost.message}",
+            phase="turn",
         )

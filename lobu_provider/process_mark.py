@@ -79,9 +79,7 @@ def _started(pid: int) -> str | None:
     """When a process started; blank when it has ended, ``None`` when that cannot be told."""
     if (_PROC / "self/stat").exists():
         return _started_by_proc(pid)
-    if os.name != "posix":
-        return None
-    return _started_by_ps(pid)
+    return ps(pid, "lstart", _PS_LIMIT_S)
 
 
 def _started_by_proc(pid: int) -> str | None:
@@ -96,17 +94,29 @@ def _started_by_proc(pid: int) -> str | None:
     return "" if state in ("Z", "X") else started
 
 
-def _started_by_ps(pid: int) -> str | None:
+def ps(pid: int, field: str, limit_s: float) -> str | None:
+    """Return what the ``ps`` command says of a process, where there is no ``/proc``.
+
+    Args:
+        pid: which process.
+        field: of ``ps -o``, e.g. ``lstart``.
+        limit_s: for the command.
+
+    Returns:
+        Blank when the process has ended, ``None`` when that cannot be told.
+    """
+    if os.name != "posix":
+        return None
     import subprocess  # not needed on Linux
 
     try:
-        done = subprocess.run(  # noqa: S603 - the one argument that varies is a number
-            ["/bin/ps", "-o", "lstart=", "-p", str(pid)],
+        done = subprocess.run(  # noqa: S603 - a number, and a field that we name
+            ["/bin/ps", "-ww", "-o", f"{field}=", "-p", str(pid)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=_PS_LIMIT_S,
+            timeout=limit_s,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.decode("ascii", "replace").strip()
+    return done.stdout.decode("utf-8", "replace").strip()

@@ -17,6 +17,11 @@ from lobu_provider.event_stream import EventStream
 from lobu_provider.gateway_client import GatewayClient, Session
 
 
+def fresh_thread() -> str:
+    """Return a name for a thread that nobody has used."""
+    return f"promptfoo-{uuid4()}"
+
+
 @dataclass(frozen=True)
 class SessionPlan:
     """Which thread to talk in and what becomes of its session.
@@ -59,7 +64,6 @@ class _NoNotes:
 _REFUSALS: Final = frozenset({"auth", "not_found", "config", "rate_limit"})
 """Codes after which the gateway has certainly made no session."""
 
-
 _MAYBE_LEFT: Final = (
     "The call ended while the session was being created; the gateway may have kept it. It ends by "
     "itself after 24 hours."
@@ -97,10 +101,11 @@ async def open_conversation(
         LobuError: the session could not be created, or its stream not opened.
     """
     deadline = anyio.current_time() + timeout_s
-    thread = plan.thread or f"promptfoo-{uuid4()}"
+    thread = plan.thread or fresh_thread()
     told = [] if warnings is None else warnings
+    notes = notes or _NoNotes()
     with _time_limit(deadline, "create", "creating the session"):
-        session = await _create(client, plan, thread, told, deadline, notes or _NoNotes())
+        session = await _create(client, plan, thread, told, deadline, notes)
     async with EventStream(client, session, has_past=plan.resume) as stream:
         conversation = Conversation(
             client, session, stream, deadline=deadline, resumed=plan.resume, rules=rules
@@ -114,7 +119,7 @@ async def open_conversation(
             with anyio.CancelScope(shield=True):  # an interrupted run cleans up too
                 if not plan.keep:
                     stream.expect_end()
-                    await _delete(client, session, told, notes or _NoNotes())
+                    await _delete(client, session, told, notes)
                 left_s = client.limits.delete_s - (anyio.current_time() - ended_s)
                 with anyio.move_on_after(max(LATE_S, left_s)):
                     await conversation.listen_to_end()

@@ -44,8 +44,8 @@ class ToolCalls:
         """Each call once, in the order in which they were first told."""
         return tuple(self._calls)
 
-    def add(self, event: ToolUse) -> bool:
-        """Take in an event; return whether it tells of a new call.
+    def add(self, event: ToolUse) -> None:
+        """Take in an event.
 
         A call that is told again keeps its place. What is told later counts, but a missing value
         erases nothing, and an error stays one.
@@ -55,10 +55,9 @@ class ToolCalls:
             self._calls.append(
                 ToolCall(event.tool_name, event.data, event.tool_call_id, event.received_s)
             )
-            return True
+            return
         call = self._calls[known]
         self._calls[known] = replace(call, data=_merged(call.data, event.data))
-        return False
 
     def _place_of(self, event: ToolUse) -> int | None:
         """Return the place of the call that ``event`` tells again, or remember a new one."""

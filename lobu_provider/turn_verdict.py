@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 from lobu_provider.blank import is_blank
 from lobu_provider.errors import Failure, failure
 from lobu_provider.events import Card, Complete, Ephemeral, Event, ToolUse, UnreadableEvent
+from lobu_provider.json_safe import json_words
 from lobu_provider.turn_failures import failure_of_answer, failure_of_error
 from lobu_provider.turn_story import Story
 
@@ -69,7 +69,7 @@ def _failure_of_complete(complete: Complete) -> Failure | None:
     error = complete.data.get("error")
     if not error:
         return None
-    return failure_of_error(error if isinstance(error, str) else json.dumps(error), None)
+    return failure_of_error(error if isinstance(error, str) else json_words(error), None)
 
 
 def _failure_of_empty(story: Story) -> Failure | None:

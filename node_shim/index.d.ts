@@ -109,7 +109,8 @@ export interface LobuProviderConfig {
    */
   stopOnTool?: string | string[] | null;
   /**
-   * The conversation ends after so many tool calls. The running turn may go on at the gateway.
+   * One tool call more than this ends the conversation with the error 'limit'. The running turn may
+   * go on at the gateway.
    */
   maxToolCalls?: number | null;
   /**
@@ -216,6 +217,31 @@ export interface LobuToolCall {
   [more: string]: unknown;
 }
 
+/** What was cut of a row to keep it small. */
+export interface LobuTruncated {
+  /** `maxMetadataKb` in bytes, and how many the metadata had. */
+  limitBytes?: number;
+  bytes?: number;
+  /** What was shortened in the metadata, e.g. `'toolCalls[].input'`. */
+  cut?: string[];
+  /** Entries alone take more than the limit, and are kept. */
+  stillOver?: boolean;
+  /** Only when `output` itself was cut. */
+  output?: { limitCharacters: number; characters: number };
+}
+
+/** An attempt that failed and was repeated; what it did stays done. */
+export interface LobuFailedAttempt {
+  /** Counted from 1. */
+  attempt: number;
+  thread?: string;
+  /** The code of its failure. */
+  error: string;
+  turnsCompleted: number;
+  /** The names of the tools that it called. */
+  toolCalls: string[];
+}
+
 /** What assertions see as `context.providerResponse.metadata`. */
 export interface LobuMetadata {
   agent?: string;
@@ -229,12 +255,18 @@ export interface LobuMetadata {
   retrievedContext?: string;
   retrievedSnippets: string[];
   turns: Array<Record<string, unknown>>;
-  /** Cards and notices, none of which is ever answered. */
+  /** Cards and notices. None is approved or opened; a question is answered only by `answers`. */
   interactions: Array<Record<string, unknown>>;
   /** The conversation as JSON text. */
   messages: string;
   warnings: string[];
   run?: { ci: boolean; commit?: string; repeatIndex?: number };
+  /** The stream had a gap and no final text made it good: text may be missing. */
+  possiblyTruncated?: boolean;
+  /** What was shortened, when the metadata was over `maxMetadataKb` or the output too long. */
+  truncated?: LobuTruncated;
+  /** Only with `retries`: the failed attempts before this one. */
+  attempts?: LobuFailedAttempt[];
   /** Only on failure. */
   error?: LobuFailure;
   /** Only on failure: keeps promptfoo from replaying the conversation. */
@@ -284,7 +316,9 @@ export class LobuProvider {
   /** End the Python process if no other provider uses it; a later call starts a new one. */
   cleanup(): Promise<void>;
 
-  /** Id, label and config, without token, headers, token command and environment. */
-  /** `hidden` says whether there are options that are not shown. */
+  /**
+   * Id, label and config, without token, headers, token command and environment; `hidden` says
+   * whether there are options that are not shown.
+   */
   toJSON(): { id: string; label?: string; package: string; hidden: boolean; config: Record<string, unknown> };
 }

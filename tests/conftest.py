@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
 
+import anyio
 import pytest
 
 _PREFIX = "LOBU_"
@@ -22,3 +24,20 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith(_PREFIX) or name in _VARIABLES or name.upper() in _PROXIES:
             monkeypatch.delenv(name)
     monkeypatch.setenv("LOBU_LEDGER_DIR", "off")  # nothing of the tests gets into the user's cache
+
+
+@pytest.fixture
+def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long our code and the tests would have slept; nobody does."""
+    waited: list[float] = []
+
+    async def nap(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr(anyio, "sleep", nap)
+    return waited
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
+import threading
 
 from lobu_provider.abort import Abort
 
@@ -72,6 +74,16 @@ def test_a_second_signal_between_question_and_pop_raises_nothing() -> None:
     with abort.listening(lambda: told.append(1)):
         abort.set()
     assert told == [1]
+
+
+def test_an_event_loop_is_told_from_another_thread() -> None:
+    async def wait(abort: Abort) -> bool:
+        stopped = asyncio.Event()
+        with abort.cancelling(stopped.set):
+            threading.Thread(target=abort.set).start()
+            return await asyncio.wait_for(stopped.wait(), 20)
+
+    assert asyncio.run(wait(Abort()))
 
 
 def test_the_flag_can_be_set_in_a_signal_handler() -> None:

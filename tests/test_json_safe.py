@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lobu_provider.json_safe import MAX_DEPTH, json_safe, parse_json, safe_text
+from lobu_provider.json_safe import MAX_DEPTH, json_safe, json_words, parse_json, safe_text
 
 UNLIMITED = settings(deadline=None)
 
@@ -49,6 +49,12 @@ ANYTHING = st.recursive(
 def test_any_value_becomes_strict_json_in_utf_8(value: Any) -> None:
     text = json.dumps(json_safe(value), allow_nan=False, ensure_ascii=False)
     text.encode("utf-8")
+
+
+@UNLIMITED
+@given(ANYTHING)
+def test_the_words_of_any_value_are_the_json_of_what_is_safe_of_it(value: Any) -> None:
+    assert json.loads(json_words(value)) == json_safe(value)
 
 
 @UNLIMITED

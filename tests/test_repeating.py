@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import anyio
 import pytest
 
 from lobu_provider.errors import Failure, LobuError, error_for, failure
@@ -18,17 +17,6 @@ REFUSED = failure("gateway", "No.", phase="send")
 
 def asks(seconds: float) -> Failure:
     return failure("gateway", "Busy.", phase="send", repeatable=True, retry_after_s=seconds)
-
-
-@pytest.fixture
-def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    waited: list[float] = []
-
-    async def nap(seconds: float) -> None:
-        waited.append(seconds)
-
-    monkeypatch.setattr(anyio, "sleep", nap)
-    return waited
 
 
 class Sender:

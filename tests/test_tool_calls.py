@@ -61,9 +61,12 @@ def test_a_repeat_of_one_of_many_calls_with_one_id_is_found() -> None:
     assert len(collected(*events, *events, tool("0", 7), tool("0", None, input={"n": 9}))) == 49
 
 
-def test_adding_tells_whether_the_call_is_new() -> None:
-    calls = ToolCalls()
-    assert [calls.add(tool("1", 5)) for _ in range(2)] == [True, False]
+def test_how_many_calls_there_are_is_known_after_each_event() -> None:
+    calls, counts = ToolCalls(), []
+    for _ in range(2):
+        calls.add(tool("1", 5))
+        counts.append(len(calls))
+    assert counts == [1, 1]
 
 
 def test_what_is_told_later_counts_and_what_is_missing_then_erases_nothing() -> None:

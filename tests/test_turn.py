@@ -263,6 +263,17 @@ def test_an_end_without_final_text_fails_only_where_the_gateway_is_known_to_send
     assert (verdict(cut), cut.output) == ("timeout", "The refund is")
 
 
+def test_an_error_of_any_depth_at_an_end_is_told() -> None:
+    nested: Any = "boom"
+    for _ in range(100_000):
+        nested = [nested]
+    end = complete("fine")
+    end = replace(end, data={**end.data, "error": nested})
+    turn = fold(end)
+    assert turn.failure is not None
+    assert "nested too deep" in turn.failure.message
+
+
 @pytest.mark.parametrize("text", ["\u200b", "\ufeff", "\u3164", "\u2800", "\0", "\u00a0\n"])
 def test_an_answer_of_invisible_characters_is_empty(text: str) -> None:
     assert verdict(fold(complete(text))) == "empty"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lobu_provider.assertions.patterns import PatternError, compile_pattern
+from lobu_provider.assertions.patterns import compile_pattern, pattern_problems
 from lobu_provider.assertions.values import (
     contains,
     did_you_mean,
@@ -74,10 +74,7 @@ def _check_operators(wanted: Mapping[str, Any], operators: list[str], place: str
     if flags not in ("", "i"):
         return [f'{place}.$flags: expected "i", got {show(flags)}']
     if kind == "$regex":
-        try:
-            compile_pattern(value, flags)
-        except PatternError as exc:
-            return [f"{place}.$regex: {exc}"]
+        return [f"{place}.$regex: {problem}" for problem in pattern_problems(value, flags)]
     return []
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from lobu_provider.assertions.evidence import Evidence
 from lobu_provider.assertions.outcome import Outcome, gaps
 from lobu_provider.assertions.patterns import compile_pattern
 from lobu_provider.assertions.values import contains, is_number, show, show_list, times
+from lobu_provider.assertions.wanted import list_of
 
 _CARDS: Final = {"question": "question", "approval": "tool-approval", "link": "link-button"}
 """The cards that a person has to answer, by the name that a config gives them."""
@@ -67,15 +68,10 @@ def max_turns(options: Mapping[str, Any], evidence: Evidence) -> Outcome:
 def max_latency(options: Mapping[str, Any], evidence: Evidence) -> Outcome:
     """Each turn, and the whole, took at most so many milliseconds."""
     measured = [
-        (f"turn {show(turn['turn'])} took", turn.get("latencyMs"), options["turnMs"])
+        (f"turn {show(turn['turn'])} {what}", turn.get(field), options[key])
+        for key, field, what in _LATENCIES
+        if key in options
         for turn in evidence.turns
-        if "turnMs" in options
-    ]
-    measured += [
-        (f"turn {show(turn['turn'])} began its text after", turn.get("firstTextMs"), limit)
-        for turn in evidence.turns
-        for limit in [options.get("firstTextMs")]
-        if limit is not None
     ]
     if "totalMs" in options:
         total = evidence.response.get("latencyMs")
@@ -91,11 +87,18 @@ def max_latency(options: Mapping[str, Any], evidence: Evidence) -> Outcome:
     return Outcome("; ".join(seen), failures)
 
 
+_LATENCIES: Final = (
+    ("turnMs", "latencyMs", "took"),
+    ("firstTextMs", "firstTextMs", "began its text after"),
+)
+"""By option, where a turn has the time and what it is the time of."""
+
+
 def needs_human(options: Mapping[str, Any], evidence: Evidence) -> Outcome:
     """A card asks for a person; with ``expected: false`` none does."""
     kind = options.get("kind", "any")
     types = list(_CARDS.values()) if kind == "any" else [_CARDS[kind]]
-    texts = _texts(options.get("contains", []))
+    texts = list_of(options.get("contains", []))
     cards = [card for card in evidence.interactions if card.get("type") in types]
     found = [card for card in cards if all(_mentions(card, text) for text in texts)]
     flagged = kind == "any" and not texts and _awaits(evidence)
@@ -140,7 +143,7 @@ def retrieved(options: Mapping[str, Any], evidence: Evidence) -> Outcome:
     found = f"{times(len(snippets), 'snippet')} {'was' if len(snippets) == 1 else 'were'} retrieved"
     if len(snippets) < least:
         failures.append(f"{found}{where}, expected at least {show(least)}")
-    for text in _texts(options.get("contains", [])):
+    for text in list_of(options.get("contains", [])):
         if not any(contains(snippet, text) for snippet in snippets):
             failures.append(f"no snippet{where} contains {show(text)}")
     if "regex" in options:
@@ -158,26 +161,19 @@ def retrieved(options: Mapping[str, Any], evidence: Evidence) -> Outcome:
 def max_tokens(options: Mapping[str, Any], evidence: Evidence) -> Outcome:
     """The tokens used are within a budget."""
     usage = evidence.response.get("tokenUsage")
-    total = usage.get("total") if isinstance(usage, Mapping) else None
-    known = is_number(total) and total > 0  # no turn takes none: promptfoo fills in zeros
-    return _budget(options, total if known else None, "tokens")
+    return _budget(options, usage.get("total") if isinstance(usage, Mapping) else None, "tokens")
 
 
 def max_cost(options: Mapping[str, Any], evidence: Evidence) -> Outcome:
     """The cost is within a budget."""
-    cost = evidence.response.get("cost")
-    return _budget(options, cost if is_number(cost) and cost > 0 else None, "cost")
+    return _budget(options, evidence.response.get("cost"), "cost")
 
 
 def _budget(options: Mapping[str, Any], value: Any, what: str) -> Outcome:
-    if value is None:
+    if not is_number(value) or value <= 0:  # no turn takes none: promptfoo fills in zeros
         unknown = f"{what} unknown: the gateway reported none"
         if options.get("whenUnknown", "fail") == "skip":
             return Outcome(f"skipped, {unknown}")
         return Outcome("", [f"{unknown} (whenUnknown: skip accepts that)"])
     seen = f"{what} {show(value)}, at most {show(options['max'])} allowed"
     return Outcome(seen, [seen] if value > options["max"] else [])
-
-
-def _texts(value: Any) -> Sequence[str]:
-    return [value] if isinstance(value, str) else value

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from lobu_provider.assertions.arguments import check_arguments
-from lobu_provider.assertions.patterns import PatternError, compile_pattern
+from lobu_provider.assertions.patterns import pattern_problems
 from lobu_provider.assertions.values import did_you_mean, is_number, same, show, sorted_keys
 
 _TOOL: Final = {"tool": "names", "pattern": "text", "flags": "flags", "exactName": "yes or no"}
@@ -184,11 +184,8 @@ def check_pattern(config: Mapping[str, Any], key: str, place: str = "") -> list[
         return [f"{place}flags does nothing without {key}"] if "flags" in config else []
     if not _is_text(config[key]) or config.get("flags", "") not in ("", "i"):
         return []  # told already
-    try:
-        compile_pattern(config[key], config.get("flags", ""))
-    except PatternError as exc:
-        return [f"{place}{key}: {exc}"]
-    return []
+    found = pattern_problems(config[key], config.get("flags", ""))
+    return [f"{place}{key}: {problem}" for problem in found]
 
 
 def _tool_called(config: Mapping[str, Any]) -> list[str]:

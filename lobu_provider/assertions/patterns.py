@@ -7,6 +7,7 @@ differently is refused, with its place. docs/assertions.md describes the dialect
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from lobu_provider.assertions.values import show
@@ -25,6 +26,7 @@ class PatternError(ValueError):
     """The pattern is not one of the dialect; the text says what, where and what to do."""
 
 
+@lru_cache(maxsize=128)  # one is checked first, then searched for in many texts
 def compile_pattern(pattern: str, flags: str = "") -> re.Pattern[str]:
     """Return the compiled pattern.
 
@@ -36,6 +38,15 @@ def compile_pattern(pattern: str, flags: str = "") -> re.Pattern[str]:
         PatternError: it is not of the dialect.
     """
     return re.compile(translate(pattern, flags))
+
+
+def pattern_problems(pattern: str, flags: str = "") -> list[str]:
+    """Return why a pattern is not of the dialect; nothing when it is."""
+    try:
+        compile_pattern(pattern, flags)
+    except PatternError as exc:
+        return [str(exc)]
+    return []
 
 
 def translate(pattern: str, flags: str = "") -> str:

@@ -12,6 +12,7 @@ from lobu_provider.assertions.wanted import (
     Matches,
     Wanted,
     closest_call,
+    list_of,
     match,
     tools_called,
     unknown_arguments,
@@ -26,7 +27,7 @@ def tool_called(options: Mapping[str, Any], evidence: Evidence) -> Outcome:
     seen, failures = [], []
     for wanted in wanted_tools(options):
         matches = match(evidence.calls, wanted)
-        seen.append(f"{wanted.full_label} was called {_count(matches, wanted)}{evidence.where}")
+        seen.append(f"{wanted.full_label} was called {_count(matches)}{evidence.where}")
         failure = _called_otherwise(matches, wanted, least, most, evidence)
         if failure is not None:
             failures.append(failure)
@@ -39,7 +40,7 @@ def tool_called(options: Mapping[str, Any], evidence: Evidence) -> Outcome:
     return Outcome("; ".join(seen), failures)
 
 
-def _count(matches: Matches, wanted: Wanted) -> str:
+def _count(matches: Matches) -> str:
     count = times(len(matches.matched))
     others = len(matches.named) - len(matches.matched)
     return f"{count}, and {times(others)} with other arguments" if others else count
@@ -145,13 +146,13 @@ def max_tool_calls(options: Mapping[str, Any], evidence: Evidence) -> Outcome:
 
 def no_tool_errors(options: Mapping[str, Any], evidence: Evidence) -> Outcome:
     """No call failed, in either of the ways that gateways tell it."""
-    excepted = _texts(options.get("except", []))
     tools = wanted_tools(options)
+    excepted = wanted_tools({"tool": list_of(options.get("except", []))})
     judged = [
         call
         for call in evidence.calls
         if any(wanted.has_name(call.name) for wanted in tools)
-        and not any(wanted.has_name(call.name) for wanted in wanted_tools({"tool": excepted}))
+        and not any(wanted.has_name(call.name) for wanted in excepted)
     ]
     failures = [text for call in judged if (text := _tool_error(call)) is not None]
     cut = judged and "toolCalls[].result_summary" in evidence.cut
@@ -174,7 +175,3 @@ def _tool_error(call: Call) -> str | None:
     if call.is_error is True:
         return f"{which} failed; the gateway did not send the reason"
     return f"{which}: the gateway did not say whether it failed"
-
-
-def _texts(value: Any) -> list[str]:
-    return [value] if isinstance(value, str) else list(value)

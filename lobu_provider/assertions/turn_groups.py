@@ -9,7 +9,7 @@ from typing import Any, Final
 from lobu_provider.assertions.evidence import Evidence, NoEvidenceError, is_cut
 from lobu_provider.assertions.options import CHECKS, check_options
 from lobu_provider.assertions.outcome import Outcome, failed, gaps, grading
-from lobu_provider.assertions.patterns import PatternError, compile_pattern
+from lobu_provider.assertions.patterns import compile_pattern, pattern_problems
 from lobu_provider.assertions.values import (
     contains,
     did_you_mean,
@@ -93,10 +93,7 @@ def _check_text_item(kind: str, item: Mapping[str, Any]) -> list[str]:
     if not isinstance(value, str) or not (value or kind == "equals"):
         problems.append(f"value: expected a text, got {show(value)}")
     elif kind in ("regex", "not-regex"):
-        try:
-            compile_pattern(value)
-        except PatternError as exc:
-            problems.append(f"value: {exc}")
+        problems += [f"value: {problem}" for problem in pattern_problems(value)]
     if not isinstance(item.get("allowGaps", False), bool):
         problems.append(f"allowGaps: expected true or false, got {show(item['allowGaps'])}")
     return problems

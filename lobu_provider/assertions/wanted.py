@@ -16,6 +16,11 @@ from lobu_provider.assertions.values import show, show_list, times
 MAX_DIFFERENCES: Final = 5
 
 
+def list_of(value: str | list[str]) -> list[str]:
+    """Return what a config may give as one text or as several."""
+    return [value] if isinstance(value, str) else value
+
+
 @dataclass(frozen=True)
 class Wanted:
     """One tool, or all tools of a pattern, perhaps with arguments."""
@@ -71,7 +76,7 @@ def wanted_tools(options: Mapping[str, Any]) -> list[Wanted]:
     names = options.get("tool")
     if names is None:
         return [_wanted(options, None)]
-    return [_wanted(options, name) for name in ([names] if isinstance(names, str) else names)]
+    return [_wanted(options, name) for name in list_of(names)]
 
 
 def wanted_steps(options: Mapping[str, Any]) -> list[Wanted]:
@@ -88,7 +93,6 @@ def wanted_steps(options: Mapping[str, Any]) -> list[Wanted]:
 def _wanted(options: Mapping[str, Any], name: str | None) -> Wanted:
     pattern, flags = options.get("pattern"), options.get("flags", "")
     label = name if name is not None else "any tool"
-    ignore = options.get("ignore", [])
     return Wanted(
         name=name,
         pattern=None if pattern is None else compile_pattern(pattern, flags),
@@ -98,7 +102,7 @@ def _wanted(options: Mapping[str, Any], name: str | None) -> Wanted:
         rules=ArgumentRules(
             exact=options.get("argsMode") == "exact",
             text_contains=options.get("text") == "contains",
-            ignore=[ignore] if isinstance(ignore, str) else ignore,
+            ignore=list_of(options.get("ignore", [])),
         ),
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -10,7 +9,7 @@ import click
 
 from lobu_provider.cli.common import say
 from lobu_provider.events import Card, Ephemeral, Event, Output, ToolUse
-from lobu_provider.json_safe import json_safe, safe_text
+from lobu_provider.json_safe import json_words, safe_text
 from lobu_provider.redaction import MIN_SECRET_LENGTH, Redactor
 from lobu_provider.turn import Turn
 
@@ -110,5 +109,5 @@ def _tool_line(event: ToolUse) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = json.dumps(json_safe(value), ensure_ascii=False)
+    text = json_words(value)
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -64,11 +63,10 @@ async def _converse(
     token = find_token(settings)
     secrets += [token, *settings.headers.values()]
     warnings = [*settings.warnings, *plan.warnings]
-    loop = asyncio.get_running_loop()
     failure: Failure | None = None
     try:
         with anyio.CancelScope() as scope:
-            with abort.listening(lambda: loop.call_soon_threadsafe(scope.cancel)):
+            with abort.cancelling(scope.cancel):
                 async with (
                     open_client(settings, token) as client,
                     open_conversation(

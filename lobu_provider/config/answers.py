@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from lobu_provider.config.faults import refuse_template, shown
@@ -32,6 +33,7 @@ def read_answers(given: Mapping[str, str]) -> tuple[Answer, ...]:
     return tuple(Answer(_pattern(text), option.strip()) for text, option in given.items())
 
 
+@lru_cache(maxsize=256)  # a config is read anew for each call
 def _pattern(text: str) -> re.Pattern[str]:
     refuse_template(text, "config.answers")
     if not text.strip():

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Annotated, Final, Literal
 
 from pydantic import ConfigDict, Field
-from pydantic.alias_generators import to_camel
 
 from lobu_provider.config.connection_keys import ConnectionKeys, NonEmpty
 
@@ -26,14 +25,7 @@ class ProviderConfig(ConnectionKeys):
     ``null`` and blank strings count as not given; that is settled before this model is built.
     """
 
-    model_config = ConfigDict(
-        alias_generator=to_camel,
-        extra="forbid",
-        strict=True,
-        frozen=True,
-        defer_build=True,
-        title="Lobu provider config",
-    )
+    model_config = ConfigDict(title="Lobu provider config")
 
     timeout_ms: Milliseconds = Field(
         120_000,

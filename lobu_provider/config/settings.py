@@ -26,12 +26,7 @@ from lobu_provider.config.faults import (
 )
 from lobu_provider.config.gateway_url import DEFAULT_GATEWAY, is_script, normalise_gateway
 from lobu_provider.config.headers import header_value, read_headers, secret_values
-from lobu_provider.config.model import (
-    DEFAULT_ENDPOINT,
-    PROMPTFOO_KEYS,
-    ProviderConfig,
-    known_keys,
-)
+from lobu_provider.config.model import PROMPTFOO_KEYS, ProviderConfig, known_keys
 from lobu_provider.config.otlp_endpoint import otlp_endpoint
 from lobu_provider.errors import config_error
 
@@ -47,38 +42,27 @@ class Settings:
     """The block as written, for the keys that need no further treatment."""
     timeout_s: float
     """Of one call, over session, all turns and clean-up."""
-    turn_timeout_s: float | None = None
-    idle_timeout_s: float = 120.0
+    turn_timeout_s: float | None
+    idle_timeout_s: float
     """How long a turn may go without any event of its own; pings are none."""
-    retries: int = 0
-    """How often a whole case may be repeated on a fresh thread."""
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[Answer, ...]
     """In the order in which they are tried."""
-    stop_on_tool: tuple[str, ...] = ()
-    max_tool_calls: int | None = None
-    max_concurrent_sessions: int | None = None
-    """Per process and gateway."""
-    session_start_gap_s: float = 0.0
+    stop_on_tool: tuple[str, ...]
+    session_start_gap_s: float
     """Least time between the starts of two sessions at the gateway."""
-    ephemeral_context: str | None = None
-    """Sent with each message."""
-    ca_file: Path | None = None
+    ca_file: Path | None
     """An existing file of certificates."""
-    failure_texts: bool = True
-    """Whether a known failure sentence in place of an answer is an error."""
-    max_metadata_bytes: int = 256 * 1024
+    max_metadata_bytes: int
     """Of ``metadata`` as JSON in UTF-8."""
-    tracing: Literal["auto", "required", "best-effort", "off"] = "auto"
+    tracing: Literal["auto", "required", "best-effort", "off"]
     """Whether a call becomes spans, and what it means when these do not arrive."""
-    otlp_endpoint: str = DEFAULT_ENDPOINT
-    trace_arguments: Literal["full", "redacted", "none"] = "full"
-    """What spans tell of a tool call's arguments."""
-    org: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    env: Environment = field(default_factory=lambda: Environment({}), repr=False)
-    base_dir: Path = Path()
+    otlp_endpoint: str
+    org: str | None
+    headers: Mapping[str, str] = field(repr=False)
+    env: Environment = field(repr=False)
+    base_dir: Path
     """Folder that relative paths start from: the config file's."""
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...]
 
     @property
     def secrets(self) -> list[str]:
@@ -125,19 +109,13 @@ def load_settings(options: Mapping[str, Any] | None) -> Settings:
         timeout_s=config.timeout_ms / 1000,
         turn_timeout_s=None if turn_ms is None else turn_ms / 1000,
         idle_timeout_s=idle_ms / 1000,
-        retries=config.retries,
         answers=read_answers(config.answers),
         stop_on_tool=tuple(n.strip() for n in ([stop] if isinstance(stop, str) else stop)),
-        max_tool_calls=config.max_tool_calls,
-        max_concurrent_sessions=config.max_concurrent_sessions,
         session_start_gap_s=gap_ms / 1000,
-        ephemeral_context=config.ephemeral_context,
         ca_file=None if config.ca_file is None else find_ca_file(base_dir, config.ca_file),
-        failure_texts=config.failure_texts,
         max_metadata_bytes=config.max_metadata_kb * 1024,
         tracing=config.tracing or "off",
         otlp_endpoint=otlp_endpoint(config.otlp_endpoint),
-        trace_arguments=config.trace_arguments,
         org=_org(config, env),
         headers=read_headers(config.headers or {}, env),
         env=env,

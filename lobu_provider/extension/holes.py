@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from lobu_provider.extension.suite import default_test, mapping, named_tests, scenario_data
+from lobu_provider.extension.suite import items, mapping, places
 
 
 def first_hole(suite: Mapping[str, Any]) -> str | None:
@@ -19,18 +19,18 @@ def first_hole(suite: Mapping[str, Any]) -> str | None:
 
 
 def _holes(suite: Mapping[str, Any]) -> Iterator[str]:
-    places = [("defaultTest", default_test(suite)), *scenario_data(suite), *named_tests(suite)]
-    for name, place in places:
+    everywhere = places(suite)
+    for name, place in everywhere:
         yield from (f"an assertion of {name}" for _ in _empty(place.get("assert")))
         options = mapping(place.get("options"))
         for holder in (place, options):
             provider = holder.get("provider")
             if isinstance(provider, Mapping) and _is_emptied(provider):
                 yield f"the provider of {name}"
-    for metric in _list(suite.get("derivedMetrics")):
+    for metric in items(suite.get("derivedMetrics")):
         if "value" not in mapping(metric):
             yield "a derived metric"
-    for text in _texts([suite.get("prompts"), places]):
+    for text in _texts([suite.get("prompts"), everywhere]):
         yield from (f"the template filter {name!r}" for name in _filters(text) - _BUILT_IN)
 
 
@@ -52,7 +52,7 @@ def _filters(text: str) -> set[str]:
 
 
 def _empty(assertions: Any) -> Iterator[None]:
-    for assertion in _list(assertions):
+    for assertion in items(assertions):
         if not isinstance(assertion, Mapping):
             yield None
             continue
@@ -74,18 +74,11 @@ def _is_emptied(provider: Mapping[str, Any]) -> bool:
     """Whether it was an object with methods: all that stays of one has neither id nor kinds."""
     if isinstance(provider.get("id"), str):
         return False
-    kinds = ("text", "embedding", "classification", "moderation")
     # {'openai:gpt-4': {config: ...}} is promptfoo's third way to name one
-    return not (set(provider) <= set(kinds) and provider) and not any(
-        ":" in key for key in provider
-    )
+    return not (set(provider) <= _KINDS and provider) and not any(":" in key for key in provider)
 
 
 _KINDS: Final = frozenset({"text", "embedding", "classification", "moderation"})
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 _CODE: Final = re.compile(r"\{\{(.*?)\}\}|\{%(.*?)%\}", re.DOTALL)

@@ -106,7 +106,7 @@ def _preflight(providers: list[SeenProvider], limit_s: float, say: Say) -> None:
         raise StopRun(f"The run was stopped before its first test.\n{lines}")
     for note in dict.fromkeys(targets.notes):
         say(hide(note))
-    dead = [run for run in ledger.runs() if run.is_dead]
+    dead = [run for run in ledger.runs(at_least_quiet_s=ledger.QUIET_S) if run.is_dead]
     if dead:
         from lobu_provider.extension.sweep import sweep
 

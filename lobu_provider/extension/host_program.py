@@ -10,10 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from lobu_provider.process_mark import ps
+
 _PROGRAMS: Final = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts")
 _ENDS: Final = (".yaml", ".yml", ".json", ".cjs", ".cts", ".js", ".mjs", ".mts", ".ts")
 """In the order in which promptfoo looks for ``promptfooconfig``."""
 _PS_LIMIT_S: Final = 1.0
+_OUTPUT: Final = ("-o", "--output")
+_OUTPUT_WITH_VALUE: Final = ("-o", "--output=")
 
 
 def config_is_a_program(arguments: Sequence[str] | None, folder: Path) -> bool:
@@ -29,17 +33,16 @@ def config_is_a_program(arguments: Sequence[str] | None, folder: Path) -> bool:
     if "promptfoo" not in started.lower():
         return True  # somebody's own program, which calls promptfoo as a library
     given = arguments[2:]
-    named = [value.partition("=")[2] or value for value in given if not _is_output(value, given)]
+    named = [
+        value.partition("=")[2] or value
+        for before, value in zip(["", *given], given, strict=False)
+        if before not in _OUTPUT and not value.startswith(_OUTPUT_WITH_VALUE)
+    ]
     if any(value.endswith(_PROGRAMS) for value in named):
         return True
     folders = [folder / value for value in named if value and (folder / value).is_dir()]
     has_config = any(value.startswith(("-c", "--config")) for value in given)
     return any(_default_is_a_program(place) for place in (folders if has_config else [folder]))
-
-
-def _is_output(value: str, given: Sequence[str]) -> bool:
-    before = given[given.index(value) - 1] if value in given[1:] else ""
-    return before in ("-o", "--output")
 
 
 def _default_is_a_program(folder: Path) -> bool:
@@ -54,23 +57,5 @@ def arguments_of_parent() -> list[str] | None:
     try:
         raw = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
-        return _arguments_by_ps(pid)
+        return (ps(pid, "args", _PS_LIMIT_S) or "").split() or None
     return [part.decode("utf-8", "replace") for part in raw.split(b"\0")][:-1] or None
-
-
-def _arguments_by_ps(pid: int) -> list[str] | None:
-    if os.name != "posix":
-        return None
-    import subprocess  # not needed on Linux
-
-    try:
-        done = subprocess.run(  # noqa: S603 - the one argument that varies is a number
-            ["/bin/ps", "-ww", "-o", "args=", "-p", str(pid)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_PS_LIMIT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.decode("utf-8", "replace").split() or None

@@ -31,15 +31,20 @@ def check(targets: Targets, budget: TimeBudget) -> None:
     if not asked:
         return
     named = resolves_in_time(asked, budget.at_most(_NAME_LIMIT_S))
-    found = [
-        fault("gateway", target, f"{target.settings.gateway}: its name is not resolved in time")
-        for target, is_named in zip(asked, named, strict=True)
-        if not is_named
-    ]
+    unnamed = [target for target, is_named in zip(asked, named, strict=True) if not is_named]
     rest = [target for target, is_named in zip(asked, named, strict=True) if is_named]
+    found = [_unresolved(target) for target in unnamed]
+    # Nor is a sweep to wait for that name: the program could not end before the look-up.
+    hanging = {target.settings.gateway for target in unnamed}
+    targets.reachable = [t for t in targets.reachable if t.settings.gateway not in hanging]
     found += event_loop.run(_probe_all(rest, budget.at_most(LIMITS.request_s)))
     for finding in joined(replace(one, check="", is_gateway=False) for one in found):
         _judge(finding, targets)
+
+
+def _unresolved(target: Target) -> Finding:
+    said = f"{target.settings.gateway}: its name is not resolved in time."
+    return replace(fault("gateway", target, said), code="timeout")
 
 
 async def _probe_all(targets: list[Target], limit_s: float) -> list[Finding]:

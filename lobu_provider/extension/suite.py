@@ -26,12 +26,15 @@ class SeenProvider:
 
 def our_providers(suite: Mapping[str, Any]) -> list[SeenProvider]:
     """Return the Lobu providers of a suite, through the Python file and through npm."""
-    entries = enumerate(_list(suite.get("providers")))
-    seen = (_seen(index, mapping(entry)) for index, entry in entries)
+    entries = enumerate(items(suite.get("providers")))
+    seen = (_seen(position, mapping(entry)) for position, entry in entries)
     return [provider for provider in seen if provider is not None]
 
 
-def _seen(index: int, entry: Mapping[str, Any]) -> SeenProvider | None:
+def _seen(position: int, entry: Mapping[str, Any]) -> SeenProvider | None:
+    # Our JavaScript hook hands over our providers alone, each with its place among all of them.
+    given_index = entry.get("index")
+    index = given_index if isinstance(given_index, int) else position
     label = entry.get("label")
     where = f"providers[{index}] ({label})" if label else f"providers[{index}]"
     if entry.get("package") == PACKAGE:
@@ -60,6 +63,11 @@ def _is_ours(script: str) -> bool:
         return False
 
 
+def places(suite: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return everything that becomes part of a test, each with what to call it in a message."""
+    return [("defaultTest", default_test(suite)), *scenario_data(suite), *named_tests(suite)]
+
+
 def default_test(suite: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the defaults of all tests; empty when they are a reference that is not read yet."""
     return mapping(suite.get("defaultTest"))
@@ -67,23 +75,28 @@ def default_test(suite: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def named_tests(suite: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield each test with what to call it in a message; those of scenarios too."""
-    for index, test in enumerate(_list(suite.get("tests"))):
+    for index, test in enumerate(items(suite.get("tests"))):
         yield _name(test, f"tests[{index}]"), mapping(test)
-    for number, scenario in enumerate(_list(suite.get("scenarios"))):
-        for index, test in enumerate(_list(mapping(scenario).get("tests"))):
+    for number, scenario in enumerate(items(suite.get("scenarios"))):
+        for index, test in enumerate(items(mapping(scenario).get("tests"))):
             yield _name(test, f"scenarios[{number}].tests[{index}]"), mapping(test)
 
 
 def scenario_data(suite: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the entries of the ``config`` of scenarios, which are merged into their tests."""
-    for number, scenario in enumerate(_list(suite.get("scenarios"))):
-        for index, data in enumerate(_list(mapping(scenario).get("config"))):
+    for number, scenario in enumerate(items(suite.get("scenarios"))):
+        for index, data in enumerate(items(mapping(scenario).get("config"))):
             yield f"scenarios[{number}].config[{index}]", mapping(data)
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """Return ``value``, or an empty mapping in the place of anything else."""
     return value if isinstance(value, Mapping) else {}
+
+
+def items(value: Any) -> list[Any]:
+    """Return ``value``, or an empty list in the place of anything else."""
+    return value if isinstance(value, list) else []
 
 
 def listed(names: list[str]) -> str:
@@ -96,7 +109,3 @@ def listed(names: list[str]) -> str:
 def _name(test: Any, otherwise: str) -> str:
     description = str(mapping(test).get("description") or "").strip()
     return repr(description) if description else otherwise
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lobu_provider.config.settings import Settings, load_settings
-from lobu_provider.config.token import find_token
+from lobu_provider.config.settings import load_settings
 from lobu_provider.errors import LobuError
 from lobu_provider.extension.suite import SeenProvider
 from lobu_provider.probe.finding import TimeBudget
-from lobu_provider.probe.gateway import Target, token_fix
+from lobu_provider.probe.gateway import Target, resolve, token_fix
 from lobu_provider.redaction import Redactor
 
 _TOKEN_LIMIT_S: Final = 1.5
@@ -62,12 +61,11 @@ def _find(provider: SeenProvider, found: Targets, budget: TimeBudget) -> None:
         found.faults.append(f"{provider.where}: [{error.failure.code}] {error.failure.message}")
         return
     found.secrets += settings.secrets
-    if _needs_no_gateway(settings):
+    if settings.is_scripted:  # nothing on the network answers
         return
-    limit_s = budget.at_most(_TOKEN_LIMIT_S)
-    asked = TimeBudget(limit_s)
+    asked = TimeBudget(budget.at_most(_TOKEN_LIMIT_S))
     try:
-        token = find_token(settings, limit_s=limit_s)
+        target = resolve(provider.where, settings, asked)
     except LobuError as error:
         if settings.config.token_command is not None and asked.is_spent:
             found.notes.append(f"{provider.where} was not checked: config.tokenCommand is slow.")
@@ -77,13 +75,8 @@ def _find(provider: SeenProvider, found: Targets, budget: TimeBudget) -> None:
                 f"    Fix: {token_fix(settings)}"
             )
         return
-    found.secrets.append(token)
-    found.reachable.append(Target(provider.where, settings, token))
-
-
-def _needs_no_gateway(settings: Settings) -> bool:
-    """Whether nothing on the network answers. A replay of recordings will be another such case."""
-    return settings.is_scripted
+    found.secrets.append(target.token)
+    found.reachable.append(target)
 
 
 def _given_secrets(options: Mapping[str, Any]) -> list[str | None]:

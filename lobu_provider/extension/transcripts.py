@@ -11,13 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lobu_provider.extension.suite import (
-    SeenProvider,
-    default_test,
-    mapping,
-    named_tests,
-    scenario_data,
-)
+from lobu_provider.extension.suite import SeenProvider, default_test, mapping, places
 
 
 def split_transcripts(
@@ -27,10 +21,14 @@ def split_transcripts(
 
     Empty when it splits nothing, or when the variable is not meant for any of our providers.
     """
-    expands = os.environ.get("PROMPTFOO_DISABLE_VAR_EXPANSION", "").lower() not in _TRUE
-    if not expands or all(_takes_strings(provider) for provider in providers):
+    if not expands_variables() or all(_takes_strings(provider) for provider in providers):
         return []
     return list(_split(suite))
+
+
+def expands_variables() -> bool:
+    """Return whether promptfoo splits lists in variables at all, by its environment variable."""
+    return os.environ.get("PROMPTFOO_DISABLE_VAR_EXPANSION", "").lower() not in _TRUE
 
 
 def repair(found: list[tuple[str, dict[str, Any]]]) -> None:
@@ -45,10 +43,8 @@ _TRUE = ("1", "true", "yes", "yup", "yeppers")  # promptfoo's own words
 
 
 def _split(suite: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    defaults = default_test(suite)
-    common = mapping(defaults.get("options"))
-    places = [("defaultTest", defaults), *scenario_data(suite), *named_tests(suite)]
-    for name, place in places:
+    common = mapping(default_test(suite).get("options"))
+    for name, place in places(suite):
         variables = place.get("vars")
         if not isinstance(variables, dict):
             continue

@@ -36,7 +36,7 @@ async def place(settings: Settings, session: SessionPlan) -> AsyncIterator[None]
     thread = (settings.gateway, settings.org, session.agent_id, session.thread)
     async with (
         _held(thread, 1 if session.resume else None),
-        _held(settings.gateway, settings.max_concurrent_sessions),
+        _held(settings.gateway, settings.config.max_concurrent_sessions),
     ):
         yield
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final
-from uuid import uuid4
 
 import anyio
 
@@ -18,6 +17,7 @@ from lobu_provider.errors import Failure, LobuError
 from lobu_provider.promptfoo.call_plan import CallPlan
 from lobu_provider.promptfoo.call_record import CallRecord
 from lobu_provider.promptfoo.time_limit import TimeLimit
+from lobu_provider.session_life import fresh_thread
 
 MIN_ATTEMPT_S: Final = 5.0
 """A repeat that has less time left is not begun: a worker alone takes 2 to 4 s to start."""
@@ -57,7 +57,8 @@ async def hold_case(
         retries: how many repeats.
 
     Raises:
-        LobuError: what the last attempt raised.
+        LobuError: what the last attempt raised, where it was the last allowed; else it is in
+            ``record.failure``.
     """
     for number in range(1, retries + 1):
         failed = await _failure_of(attempt, plan, record)
@@ -69,7 +70,7 @@ async def hold_case(
             return
         record.set_attempt_aside(failed)
         await anyio.sleep(pause_s(number))
-        plan = replace(plan, session=replace(plan.session, thread=f"promptfoo-{uuid4()}"))
+        plan = replace(plan, session=replace(plan.session, thread=fresh_thread()))
     await attempt(plan)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 
 from lobu_provider.blank import is_blank
 from lobu_provider.config.settings import Settings
@@ -18,7 +17,7 @@ from lobu_provider.errors import config_error
 from lobu_provider.promptfoo.chat_prompt import read_chat_prompt
 from lobu_provider.promptfoo.message_checks import message_warnings
 from lobu_provider.promptfoo.transcript import read_transcript
-from lobu_provider.session_life import SessionPlan
+from lobu_provider.session_life import SessionPlan, fresh_thread
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
         messages=tuple(messages),
         session=SessionPlan(
             agent_id=settings.agent_id,
-            thread=pinned or f"promptfoo-{uuid4()}",
+            thread=pinned or fresh_thread(),
             resume=pinned is not None,
             keep=config.thread is not None
             or config.keep_session

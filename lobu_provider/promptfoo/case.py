@@ -23,6 +23,7 @@ from lobu_provider.session_life import open_conversation
 from lobu_provider.session_notes import notes_for
 from lobu_provider.turn import Turn
 from lobu_provider.turn_clock import TurnLimits
+from lobu_provider.turn_story import TurnRules
 
 if TYPE_CHECKING:
     from lobu_provider.http_over_aiohttp import AiohttpPool
@@ -98,7 +99,7 @@ class _Case:
     def __init__(self, settings: Settings, plan: CallPlan, record: CallRecord) -> None:
         self._plan = plan
         self._record = record
-        self._stops = ToolStops(settings.stop_on_tool, settings.max_tool_calls)
+        self._stops = ToolStops(settings.stop_on_tool, settings.config.max_tool_calls)
         self._answers = QuestionAnswers(settings.answers, record.warnings)
         self._said = 0
         """How many of the plan's messages."""
@@ -110,7 +111,9 @@ class _Case:
             words: str | None = message
             while words is not None:
                 self._stops.begin_turn(conversation.turns)
-                turn = await conversation.say(words, stop_when=self._stops)
+                turn = await conversation.say(
+                    words, stop_when=self._stops if self._stops.is_needed else None
+                )
                 if turn.failure is None and turn.cut_short is None:
                     await self._hear_late_events(conversation)
                 if self._is_over(conversation.turns):
@@ -157,12 +160,11 @@ class _Case:
 
 
 def _rules(settings: Settings) -> TalkRules:
-    turn_s = settings.turn_timeout_s
+    config, turn_s = settings.config, settings.turn_timeout_s
     return TalkRules(
         limits=TurnLimits(
             turn_s=math.inf if turn_s is None else turn_s, idle_s=settings.idle_timeout_s
         ),
-        ephemeral_context=settings.ephemeral_context,
-        failure_texts=settings.failure_texts,
-        allow_empty=settings.config.allow_empty,
+        ephemeral_context=config.ephemeral_context,
+        judging=TurnRules(failure_texts=config.failure_texts, allow_empty=config.allow_empty),
     )

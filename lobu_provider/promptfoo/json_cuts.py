@@ -19,8 +19,8 @@ def json_text(value: Any) -> str:
 
 
 def utf8_length(text: str) -> int:
-    """Return how many bytes a text without lone surrogates takes."""
-    return len(text) if text.isascii() else len(text.encode())
+    """Return how many bytes a text takes; a lone surrogate counts as the three of its code."""
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
 def json_bytes(value: Any) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from functools import partial
@@ -120,13 +119,11 @@ class LobuProvider:
         tracing.plan(settings, context)
         plan = plan_call(settings, prompt, context)
         record.warnings += plan.warnings
-        record.message_count = len(plan.messages)
         limit = TimeLimit(settings.timeout_s, self._host_limit_s, started_s=started_s)
         if limit.warning is not None:
             record.warnings.append(limit.warning)
-        loop = asyncio.get_running_loop()
         with anyio.CancelScope() as scope:
-            with abort.listening(lambda: loop.call_soon_threadsafe(scope.cancel)):
+            with abort.cancelling(scope.cancel):
                 async with AsyncExitStack() as held:
                     with limit.waiting_for_others():
                         await held.enter_async_context(place(settings, plan.session))
@@ -170,7 +167,7 @@ class LobuProvider:
                 await START_GAPS.wait(settings.gateway, settings.session_start_gap_s)
             await converse(line, plan, limit.deadline, record)
 
-        await hold_case(attempt, plan, limit, record, retries=settings.retries)
+        await hold_case(attempt, plan, limit, record, retries=settings.config.retries)
 
 
 def _slow_preparation() -> Failure:

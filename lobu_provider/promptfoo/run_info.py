@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,19 +43,19 @@ def is_known_at_once() -> bool:
     if any(os.environ.get(name) for name in _COMMIT_VARIABLES):
         return True
     try:
-        return Path.cwd() in _asked
+        return Path.cwd() in _commits
     except FileNotFoundError:
         return True
 
 
-_asked: set[Path] = set()
+_commits: dict[Path, str | None] = {}
+"""By folder, of those for which git was asked."""
 
 
-@cache
 def _git_commit(folder: Path) -> str | None:
-    commit = _ask_git(folder)
-    _asked.add(folder)
-    return commit
+    if folder not in _commits:
+        _commits[folder] = _ask_git(folder)
+    return _commits[folder]
 
 
 def _ask_git(folder: Path) -> str | None:

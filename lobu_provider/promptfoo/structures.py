@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from lobu_provider.json_safe import json_safe
+from lobu_provider.promptfoo.json_cuts import utf8_length
 from lobu_provider.promptfoo.metadata_parts import ENTRY, Part, label_of, note_for, parts_of
 
 _BETWEEN: Final = "\0"
@@ -45,8 +46,8 @@ def take_out_structures(metadata: dict[str, Any], max_bytes: int) -> Taken:
     """
     most = max_bytes // _LEAST_VALUE
     labels, size = _strip_entries(metadata, max_bytes)
-    for values, part, written in sorted(_structures(metadata), key=lambda one: one[0]):
-        most -= values
+    for part, written in sorted(_structures(metadata), key=lambda one: one[1].values):
+        most -= written.values
         if most < 0:
             value = part.holder[part.key]
             note = note_for(part.label, value, written.characters)
@@ -62,12 +63,11 @@ class _Written(NamedTuple):
     values: int
 
 
-def _structures(metadata: dict[str, Any]) -> Iterator[tuple[int, Part, _Written]]:
+def _structures(metadata: dict[str, Any]) -> Iterator[tuple[Part, _Written]]:
     for part in parts_of(metadata):
         value = part.holder[part.key]
         if isinstance(value, (dict, list)) and value:
-            written = _measure(value)
-            yield written.values, part, written
+            yield part, _measure(value)
 
 
 def _strip_entries(metadata: dict[str, Any], max_bytes: int) -> tuple[set[str], int]:
@@ -87,8 +87,7 @@ def _strip_entries(metadata: dict[str, Any], max_bytes: int) -> tuple[set[str], 
 
 def _measure(value: Any) -> _Written:
     text = _written(value)
-    size = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
-    return _Written(len(text), size, text.count(_BETWEEN) + 1)
+    return _Written(len(text), utf8_length(text), text.count(_BETWEEN) + 1)
 
 
 def _written(value: Any) -> str:

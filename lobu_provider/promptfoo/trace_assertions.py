@@ -25,14 +25,28 @@ def looks_at_arguments(assertion: str) -> bool:
     return assertion.removeprefix("not-") == _BY_ARGUMENTS
 
 
-def _types(assertions: Any) -> Iterator[str]:
-    waiting = [assertions]
+def flat_assertions(given: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the assertions of a test's ``assert`` in order, each set before what it holds.
+
+    What is no assertion is passed over, however deep it is nested. One that stands in several
+    places by an alias of YAML comes once, so that one that holds itself has an end.
+    """
+    seen: set[int] = set()
+    waiting = [given]
     while waiting:
-        given = waiting.pop()
-        if isinstance(given, list):
-            waiting += reversed(given)
-        elif isinstance(given, Mapping):
-            kind = given.get("type")
-            if isinstance(kind, str):
-                yield kind
-            waiting.append(given.get("assert"))
+        found = waiting.pop()
+        if not isinstance(found, (list, Mapping)) or id(found) in seen:
+            continue
+        seen.add(id(found))
+        if isinstance(found, Mapping):
+            yield found
+            waiting.append(found.get("assert"))
+        else:
+            waiting += reversed(found)
+
+
+def _types(given: Any) -> Iterator[str]:
+    for assertion in flat_assertions(given):
+        kind = assertion.get("type")
+        if isinstance(kind, str):
+            yield kind

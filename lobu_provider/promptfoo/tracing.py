@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 import anyio
@@ -56,7 +57,7 @@ class CallTracing:
                 make them.
         """
         self._mode = settings.tracing
-        self._arguments = settings.trace_arguments
+        self._arguments = settings.config.trace_arguments
         self._endpoint = settings.otlp_endpoint
         self._asserted = trace_assertions(context)
         if self._asserted:
@@ -84,13 +85,17 @@ class CallTracing:
                 "config.tracing is 'off', so there are no spans. Remove it, or assert on "
                 "metadata.toolCalls.",
             )
-        by_arguments = [kind for kind in self._asserted if looks_at_arguments(kind)]
-        if by_arguments and self._arguments != "full":
+        if self._by_arguments and self._arguments != "full":
             raise _cannot_be_judged(
-                by_arguments[0],
+                self._by_arguments[0],
                 f"config.traceArguments is {self._arguments!r}, so the spans do not tell the "
                 "arguments. Remove it, or assert on metadata.toolCalls.",
             )
+
+    @property
+    def _by_arguments(self) -> list[str]:
+        """The assertions that compare arguments."""
+        return [kind for kind in self._asserted if looks_at_arguments(kind)]
 
     @property
     def _needed(self) -> bool:
@@ -138,7 +143,7 @@ class CallTracing:
 
     def _refuse_cut(self, record: CallRecord, spans: list[Span]) -> None:
         cut = [span.name for span in spans if CUT in span.attributes]
-        kinds = [kind for kind in self._asserted if looks_at_arguments(kind)]
+        kinds = self._by_arguments
         if cut and kinds and record.first_failure is None:
             record.failure = failure(
                 "limit",
@@ -150,13 +155,7 @@ class CallTracing:
 
     def _lost(self, record: CallRecord, lost: Failure) -> None:
         if self._needed and record.first_failure is None:
-            record.failure = failure(
-                lost.code,
-                f"{lost.message} {self._why_it_matters()}",
-                phase=lost.phase,
-                error_class=lost.error_class,
-                retryable=lost.retryable,
-            )
+            record.failure = replace(lost, message=f"{lost.message} {self._why_it_matters()}")
         else:
             record.warnings.append(lost.message)
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
-from lobu_provider.json_safe import json_safe
+from lobu_provider.json_safe import json_safe, json_words
 from lobu_provider.redaction import MASK, Redactor
 from lobu_provider.turn import ToolCall
 
@@ -58,6 +58,6 @@ def error_of(call: ToolCall, redactor: Redactor) -> str | None:
     summary = call.data.get("result_summary")
     told = summary.get("error") if isinstance(summary, Mapping) else None
     if told not in (None, "", False):
-        text = told if isinstance(told, str) else json.dumps(json_safe(told), ensure_ascii=False)
+        text = told if isinstance(told, str) else json_words(told)
         return redactor.values(text)[:MAX_ERROR]
     return "The tool call failed." if call.data.get("isError") is True else None

@@ -92,9 +92,9 @@ async def deliver(
         limit_s: of everything.
         transport: replaces the network, for tests.
     """
-    url = httpx.URL(endpoint)
     with anyio.move_on_after(limit_s):
         try:
+            url = httpx.URL(endpoint)
             async with httpx.AsyncClient(
                 verify=url.scheme == "https",  # its certificates take 23 ms to read
                 trust_env=not _is_loopback(url.host),

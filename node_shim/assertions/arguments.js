@@ -1,6 +1,6 @@
 /** Whether a tool call has the arguments that a config wants, and where it differs. */
 
-import { compilePattern, PatternError } from './patterns.js';
+import { compilePattern, patternProblems } from './patterns.js';
 import {
   contains, didYouMean, get, has, isMapping, isNumber, jsonText, same, show, sortedKeys,
 } from './values.js';
@@ -53,12 +53,7 @@ function checkOperators(wanted, operators, place) {
   const flags = get(wanted, '$flags', '');
   if (!['', 'i'].includes(flags)) return [`${place}.$flags: expected "i", got ${show(flags)}`];
   if (kind === '$regex') {
-    try {
-      compilePattern(value, flags);
-    } catch (error) {
-      if (!(error instanceof PatternError)) throw error;
-      return [`${place}.$regex: ${error.message}`];
-    }
+    return patternProblems(value, flags).map((problem) => `${place}.$regex: ${problem}`);
   }
   return [];
 }

@@ -6,7 +6,7 @@
  */
 
 import { checkArguments } from './arguments.js';
-import { compilePattern, PatternError } from './patterns.js';
+import { patternProblems } from './patterns.js';
 import { didYouMean, get, has, isMapping, isNumber, same, show, sortedKeys } from './values.js';
 
 const TOOL = { tool: 'names', pattern: 'text', flags: 'flags', exactName: 'yes or no' };
@@ -121,13 +121,7 @@ function checkTool(config, place = '', required = true) {
 function checkPattern(config, key, place = '') {
   if (!has(config, key)) return has(config, 'flags') ? [`${place}flags does nothing without ${key}`] : [];
   if (!isText(config[key]) || !['', 'i'].includes(get(config, 'flags', ''))) return []; // told already
-  try {
-    compilePattern(config[key], get(config, 'flags', ''));
-  } catch (error) {
-    if (!(error instanceof PatternError)) throw error;
-    return [`${place}${key}: ${error.message}`];
-  }
-  return [];
+  return patternProblems(config[key], get(config, 'flags', '')).map((problem) => `${place}${key}: ${problem}`);
 }
 
 function toolCalled(config) {

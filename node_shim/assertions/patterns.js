@@ -26,6 +26,17 @@ export function compilePattern(pattern, flags = '') {
   return new RegExp(translate(pattern, flags), 'u');
 }
 
+/** Why a pattern is not of the dialect; nothing when it is. */
+export function patternProblems(pattern, flags = '') {
+  try {
+    compilePattern(pattern, flags);
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error;
+    return [error.message];
+  }
+  return [];
+}
+
 /** The pattern as both engines read it, without flags. */
 export function translate(pattern, flags = '') {
   const leading = pattern.startsWith('(?i)');

@@ -3,7 +3,7 @@
 import { isCut, NoEvidence, ofTurn } from './evidence.js';
 import { checkOptions, CHECKS } from './options.js';
 import { failed, gaps, grading, outcome } from './outcome.js';
-import { compilePattern, PatternError } from './patterns.js';
+import { compilePattern, patternProblems } from './patterns.js';
 import { contains, didYouMean, get, has, isMapping, isNumber, jsonText, show, sortedKeys } from './values.js';
 
 const TEXT_CHECKS = ['contains', 'equals', 'icontains', 'not-contains', 'not-icontains', 'not-regex', 'regex'];
@@ -51,12 +51,7 @@ function checkTextItem(kind, item) {
   if (typeof value !== 'string' || !(value || kind === 'equals')) {
     problems.push(`value: expected a text, got ${show(value)}`);
   } else if (kind.endsWith('regex')) {
-    try {
-      compilePattern(value);
-    } catch (error) {
-      if (!(error instanceof PatternError)) throw error;
-      problems.push(`value: ${error.message}`);
-    }
+    problems.push(...patternProblems(value).map((problem) => `value: ${problem}`));
   }
   if (typeof get(item, 'allowGaps', false) !== 'boolean') {
     problems.push(`allowGaps: expected true or false, got ${show(item.allowGaps)}`);

@@ -94,6 +94,12 @@ test('a gateway that cannot be used stops the run with the reason, and the token
   assert.ok(!said.includes('canary'));
 });
 
+test('a fault is told with the place of its provider among all', async (t) => {
+  const suite = suiteOf({ agent: 'a', gateway: 'http://127.0.0.1:9', token: 'canary-0123456789' }, judged);
+  suite.providers.unshift({ id: () => 'echo' });
+  await told(t, () => assert.rejects(beforeAll({ suite }), /^Error: lobu-provider: .*\n {2}providers\[1\]: \[gateway\]/));
+});
+
 test('a gateway that can be used is asked with all of the options, and nothing stays there', async (t) => {
   const gateway = await startGateway(t);
   await beforeAll({ suite: suiteOf({ agent: 'a', gateway: gateway.url, token: 'canary-0123456789' }, judged) });

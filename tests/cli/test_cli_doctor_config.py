@@ -96,10 +96,11 @@ def test_a_transcript_that_promptfoo_splits_is_a_fault(
     assert statuses(examine(config), "transcripts") == (["fail"] if is_split else [])
 
 
+@pytest.mark.parametrize("word", ["true", "1", "Yes", "yup", "yeppers"])
 def test_promptfoo_s_variable_against_splitting_is_respected(
-    examine: Lint, monkeypatch: pytest.MonkeyPatch
+    examine: Lint, word: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PROMPTFOO_DISABLE_VAR_EXPANSION", "true")
+    monkeypatch.setenv("PROMPTFOO_DISABLE_VAR_EXPANSION", word)
     assert statuses(examine({"tests": [a_test(vars={"transcript": ["a"]})]}), "transcripts") == []
 
 
@@ -136,6 +137,25 @@ def test_a_context_transform_without_context_is_a_fault(
             type="context-recall", contextTransform=transform, threshold=0.5, provider="file://g.py"
         )
     )
+    assert statuses(rows, "context") == expected
+
+
+@pytest.mark.parametrize(
+    ("transform", "expected"),
+    [
+        ("metadata.retrievedContext", []),
+        ("metadata", ["fail"]),
+        ("metadata + metadata.a", ["fail"]),
+        ("metadata.a;\nreturn 1", ["fail"]),
+    ],
+)
+def test_a_context_transform_that_our_hook_corrects_is_no_fault(
+    examine: Lint, transform: str, expected: list[str]
+) -> None:
+    assertion = {"type": "context-recall", "contextTransform": transform, "threshold": 0.5}
+    tests = [a_test(**{"assert": [{**assertion, "provider": "file://g.py"}]})]
+    extensions = ["file://{{env.LOBU_EXTENSION}}:beforeAll"]
+    rows = examine({"tests": tests, "extensions": extensions})
     assert statuses(rows, "context") == expected
 
 

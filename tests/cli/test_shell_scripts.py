@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import free_port
+
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 VERSION = "0.121.20"
 COST = "about 2 minutes and 300 MB the first time, seconds after"
@@ -64,11 +66,6 @@ def run_script(clone: Path) -> RunScript:
         )
 
     return run
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 @pytest.mark.parametrize("port", ["abc", "80a", "0", "0155", "65536", "155000", "-1", " 1"])

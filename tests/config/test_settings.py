@@ -373,10 +373,10 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
     assert (config.keep_session, config.render_turns) == (False, False)
     assert config.string_transcript == "error"
     assert config.retrieval_tools == []
-    assert (found.turn_timeout_s, found.idle_timeout_s, found.retries) == (None, 120.0, 0)
-    assert (found.answers, found.stop_on_tool, found.max_tool_calls) == ((), (), None)
-    assert (found.max_concurrent_sessions, found.session_start_gap_s) == (None, 0.0)
-    assert (found.ephemeral_context, found.ca_file, found.failure_texts) == (None, None, True)
+    assert (found.turn_timeout_s, found.idle_timeout_s, config.retries) == (None, 120.0, 0)
+    assert (found.answers, found.stop_on_tool, config.max_tool_calls) == ((), (), None)
+    assert (config.max_concurrent_sessions, found.session_start_gap_s) == (None, 0.0)
+    assert (config.ephemeral_context, found.ca_file, config.failure_texts) == (None, None, True)
     assert found.max_metadata_bytes == 262_144
     assert found.warnings == ()
     assert not found.is_scripted

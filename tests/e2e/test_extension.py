@@ -9,26 +9,20 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lobu_provider import ledger
-from tests.e2e.conftest import HOOK, ROOT, Promptfoo, Served, provider
+from tests.e2e.conftest import CANARY, HOOK, ROOT, TURNS, Promptfoo, Served, provider, started
 from tests.e2e.test_promptfoo_package import PACKAGE, install
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(200)]
 
-CANARY = "owl_pat_canary_0123456789abcdef"
 PYTHON_HOOK = str(HOOK.parent / "lobu_extension.py")
 NPM_HOOK = "./node_modules/@lobu/promptfoo-provider/extension.js"
-TURNS = [
-    "Assemble my 2024-25 Self Assessment now. I work at Globex but never sent you a P60.",
-    "Just give me your best guess on the Globex pay, I know you can work it out.",
-]
 JUDGED = {"assert": [{"type": "contains", "value": "heard"}]}
 
 
@@ -48,29 +42,6 @@ def config_of(hook: str, entry: Mapping[str, Any], *tests: Any, **more: Any) -> 
 
 def talk(name: str, *turns: str, **variables: Any) -> dict[str, Any]:
     return {"description": name, "vars": {"transcript": list(turns), **variables}, **JUDGED}
-
-
-@contextmanager
-def started(
-    promptfoo: Promptfoo, config: Path | Mapping[str, Any]
-) -> Iterator[subprocess.Popen[str]]:
-    """Start an eval, in a process group of its own that is killed at the end."""
-    path = config if isinstance(config, Path) else promptfoo.write(config)
-    process = subprocess.Popen(
-        promptfoo.arguments(path),
-        cwd=promptfoo.folder,
-        env={**promptfoo.environment, "LOBU_TOKEN": CANARY},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
 
 
 # --- transcripts
@@ -199,9 +170,7 @@ def program(promptfoo: Promptfoo, hook: str, entry: Mapping[str, Any]) -> Path:
     path = promptfoo.folder / "promptfooconfig.mjs"
     text = PROGRAM.replace("EXTENSIONS", json.dumps(extensions(hook)))
     path.write_text(text.replace("PROVIDER", json.dumps(entry)))
-    (promptfoo.folder / "shout.cjs").write_text(
-        "module.exports = (text) => String(text ?? '').toUpperCase();"
-    )
+    (promptfoo.folder / "shout.cjs").write_text(SHOUT)
     return path
 
 
@@ -229,9 +198,7 @@ def test_the_python_hook_leaves_a_javascript_config_as_it_is_and_says_so(
 def test_a_filter_of_a_yaml_config_survives_the_python_hook(
     promptfoo: Promptfoo, served: Served
 ) -> None:
-    (promptfoo.folder / "shout.cjs").write_text(
-        "module.exports = (text) => String(text ?? '').toUpperCase();"
-    )
+    (promptfoo.folder / "shout.cjs").write_text(SHOUT)
     config = config_of(
         PYTHON_HOOK,
         provider(served.url),

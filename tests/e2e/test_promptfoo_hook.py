@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.e2e.conftest import ROOT, Promptfoo, Served, provider
+from tests.e2e.conftest import CANARY, ROOT, TURNS, Promptfoo, Served, provider, started
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(200)]
-
-CANARY = "owl_pat_canary_0123456789abcdef"
 
 
 def config_of(entry: dict[str, Any], *tests: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -51,12 +48,6 @@ def test_a_wrong_expectation_gives_exit_code_100(promptfoo: Promptfoo) -> None:
     run = promptfoo.eval(config_of(provider("script:demo"), wrong))
     assert run.exit_code == 100
     assert run.rows[0]["success"] is False
-
-
-TURNS = [
-    "Assemble my 2024-25 Self Assessment now. I work at Globex but never sent you a P60.",
-    "Just give me your best guess on the Globex pay, I know you can work it out.",
-]
 
 
 def test_a_transcript_with_expansion_off_is_one_test_of_two_turns(
@@ -168,23 +159,11 @@ def test_the_token_is_in_nothing_that_promptfoo_writes(
 def test_ctrl_c_pauses_promptfoo_and_deletes_the_session(
     promptfoo: Promptfoo, served: Served
 ) -> None:
-    config = promptfoo.write(config_of(provider(served.url), {"vars": {"query": "slow please"}}))
-    process = subprocess.Popen(
-        promptfoo.arguments(config),
-        cwd=promptfoo.folder,
-        env={**promptfoo.environment, "LOBU_TOKEN": CANARY},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
+    config = config_of(provider(served.url), {"vars": {"query": "slow please"}})
+    with started(promptfoo, config) as process:
         assert served.gateway.got_message.wait(60)
         os.killpg(process.pid, signal.SIGINT)
         log, _ = process.communicate(timeout=60)
-    finally:
-        process.kill()
     assert "paused" in log
     assert process.returncode == 0
     assert not served.gateway.sessions

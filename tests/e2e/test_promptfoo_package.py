@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.e2e.conftest import ROOT, Promptfoo, Run, Served, provider
+from tests.e2e.conftest import CANARY, ROOT, Promptfoo, Run, Served, provider
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(200)]
 
 PACKAGE = "package:@lobu/promptfoo-provider:LobuProvider"
-CANARY = "owl_pat_canary_0123456789abcdef"
 TRANSIENT = {
     # What differs between two runs of the same thing: ids and times.
     "thread", "sessionId", "gatewaySessionId", "messageId", "toolCallId", "toolCallIds",

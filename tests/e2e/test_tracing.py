@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.conftest import free_port
 from tests.e2e.conftest import HOOK, ROOT, Promptfoo, Run, provider
 from tests.e2e.test_promptfoo_package import PACKAGE, install
 
@@ -112,12 +112,6 @@ WRONG: dict[str, dict[str, Any]] = {
     "error spans": {"type": "trace-error-spans", "value": {"max_count": 0}},
     "turns": {"type": "trace-span-count", "value": {"pattern": "turn *", "min": 3}},
 }
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 class Door:

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from lobu_provider import ledger
+from lobu_provider.extension import hooks, preflight
+from lobu_provider.http_exchange import RequestLimits
 from lobu_provider.process_mark import ProcessMark, this_machine
 from lobu_provider.scripted_gateway import ScriptedGateway, parse_script
 from lobu_provider.scripted_gateway.server import running
@@ -93,6 +95,13 @@ def token(monkeypatch: pytest.MonkeyPatch) -> str:
 def told() -> list[str]:
     """What a hook has told; its ``append`` is the function to give it."""
     return []
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a slow machine take its time before a run, so that nothing is told of that."""
+    monkeypatch.setattr(hooks, "BEFORE_S", 30.0)
+    monkeypatch.setattr(preflight, "LIMITS", RequestLimits(repeats=0))
 
 
 @pytest.fixture

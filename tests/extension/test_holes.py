@@ -98,6 +98,9 @@ PROMPTFOO = ["node", "/x/node_modules/.bin/promptfoo", "eval"]
         (["--config", "a.yaml", "b.cjs"], True),
         (["-c", "js"], True),
         (["-c", "yaml"], False),
+        (["-c", "yaml", "--output=results.js"], False),
+        (["-c", "yaml", "-oresults.js"], False),
+        (["-o", "config.js", "-c", "config.js"], True),
         ([], False),
     ],
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from lobu_provider import ledger, ledger_files
+from lobu_provider import ledger, ledger_files, process_mark
 from lobu_provider.config.settings import load_settings
 from lobu_provider.ledger_files import folder
 from lobu_provider.session_notes import marker_of, notes_for
@@ -162,9 +162,12 @@ def test_a_process_that_keeps_the_lock_holds_up_neither_notes_nor_removals(ledge
     with path.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         assert note("two")
-        assert not ledger.forget(RUN, even_if_left=True)
+        age(path, ledger.EXPIRED_S + 1)
+        assert list(ledger.runs()) == []
+        assert path.exists()
     assert threads() == ["two"]
-    assert ledger.forget(RUN, even_if_left=True)
+    assert list(ledger.runs()) == []
+    assert not path.exists()
 
 
 def test_a_note_is_written_again_where_the_file_was_removed_meanwhile(
@@ -208,6 +211,73 @@ def test_a_run_is_dead_when_its_promptfoo_has_ended_and_a_while_has_passed(
     assert [run.is_dead for run in ledger.runs()] == [False]
     end_of_run()
     assert list(ledger.runs()) == [ledger.Run(RUN, ledger.left(RUN), is_dead=True)]
+
+
+def test_a_killed_run_of_many_sessions_costs_one_look_at_its_process(
+    ledgers: Path, end_of_run: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(50):
+        note(str(number))
+    end_of_run()
+    looks: list[int] = []
+
+    def started(pid: int) -> str:
+        looks.append(pid)
+        return ""
+
+    monkeypatch.setattr(process_mark, "_started", started)
+    assert [run.is_dead for run in ledger.runs()] == [True]
+    assert len(looks) == 1
+
+
+def test_a_file_that_is_being_written_is_not_read_to_find_dead_runs(
+    ledgers: Path, end_of_run: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note("one", run="dead")
+    end_of_run()
+    note("two", run="alive")
+    read: list[str] = []
+
+    def reading(path: Path) -> list[dict[str, Any]]:
+        read.append(path.name)
+        return ledger_files.read(path)
+
+    monkeypatch.setattr(ledger, "read", reading)
+    found = list(ledger.runs(at_least_quiet_s=ledger.QUIET_S))
+    assert [(run.evaluation_id, run.is_dead) for run in found] == [("dead", True)]
+    assert len(read) == 1
+
+
+def test_where_an_open_file_cannot_be_removed_it_is_closed_before(
+    ledgers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note("one")
+    ledger.note_deleted(RUN, GATEWAY, "a", "one")
+    (path,) = ledgers.iterdir()
+    opened: set[int] = set()
+    open_file, close_file, unlink = os.open, os.close, Path.unlink
+
+    def opening(name: Any, *arguments: Any) -> int:
+        file = open_file(name, *arguments)
+        if Path(name) == path:
+            opened.add(file)
+        return file
+
+    def closing(file: int) -> None:
+        opened.discard(file)
+        close_file(file)
+
+    def unlinking(name: Path, missing_ok: bool = False) -> None:
+        assert not opened
+        unlink(name, missing_ok)
+
+    monkeypatch.setattr(ledger, "_CAN_REMOVE_OPEN", False)
+    monkeypatch.setattr(ledger, "read", lambda _: [])
+    monkeypatch.setattr(os, "open", opening)
+    monkeypatch.setattr(os, "close", closing)
+    monkeypatch.setattr(Path, "unlink", unlinking)
+    assert ledger.forget(RUN)
+    assert not path.exists()
 
 
 def test_a_run_of_another_machine_is_never_called_dead(

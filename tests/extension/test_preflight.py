@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lobu_provider import ledger
-from lobu_provider.extension import hooks
+from lobu_provider.extension import hooks, preflight
 from lobu_provider.extension.hooks import StopRun, before_all
+from lobu_provider.extension.sweep import Swept
+from lobu_provider.probe import gateway as gateway_probe
+from lobu_provider.probe.gateway import Target
 from tests.extension.conftest import AGENT, TOKEN, Serve, python_provider, suite_of
 
 PACKAGE = "@lobu/promptfoo-provider"
@@ -29,6 +33,7 @@ def stopped(told: list[str], *providers: dict[str, Any]) -> str:
     return str(stop.value)
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_good_gateway_lets_the_run_go_on_and_keeps_nothing(
     serve: Serve, token: str, told: list[str]
 ) -> None:
@@ -105,6 +110,7 @@ def test_every_fault_is_told_each_with_its_provider(
     assert "providers[1]" not in said
 
 
+@pytest.mark.usefixtures("patient")
 def test_the_embedded_gateway_needs_no_preflight(
     told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +150,49 @@ def test_a_gateway_that_is_slow_is_told_and_does_not_stop_the_run(
     assert "providers[0]: " in said
     assert "in time" in said
     assert said.endswith("So it was not checked; the run goes on.")
+
+
+def test_a_name_that_is_not_resolved_in_time_is_told_and_does_not_stop_the_run(
+    serve: Serve, token: str, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = threading.Event()
+    monkeypatch.setattr(gateway_probe, "_look_up", lambda host: stop.wait(30))
+    monkeypatch.setattr(preflight, "_NAME_LIMIT_S", 0.1)
+    try:
+        run(told, python_provider(agent=AGENT, gateway="http://slow.example"))
+    finally:
+        stop.set()
+    (said,) = told
+    assert said == (
+        "providers[0]: http://slow.example/lobu: its name is not resolved in time. "
+        "So it was not checked; the run goes on."
+    )
+
+
+def test_no_sweep_waits_for_a_name_that_is_not_resolved_in_time(
+    token: str,
+    told: list[str],
+    end_of_run: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ledger.note_created("killed", "http://slow.example/lobu", "", AGENT, "left")
+    end_of_run()
+    stop = threading.Event()
+    asked: list[Target] = []
+
+    def sweep(run_id: str, targets: Sequence[Target], limit_s: float) -> Swept:
+        asked.extend(targets)
+        return Swept()
+
+    monkeypatch.setattr(gateway_probe, "_look_up", lambda host: stop.wait(30))
+    monkeypatch.setattr(preflight, "_NAME_LIMIT_S", 0.1)
+    monkeypatch.setattr("lobu_provider.extension.sweep.sweep", sweep)
+    try:
+        run(told, python_provider(agent=AGENT, gateway="http://slow.example"))
+    finally:
+        stop.set()
+    assert asked == []
+    assert len(told) == 1
 
 
 def test_a_session_that_a_slow_gateway_may_have_made_is_left_to_a_later_run(

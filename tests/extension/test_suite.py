@@ -46,6 +46,18 @@ def test_the_npm_package_tells_whether_it_hides_options() -> None:
     assert [provider.is_whole for provider in seen] == [True, False, False, True]
 
 
+def test_a_provider_that_our_javascript_hook_picked_has_its_place_among_all() -> None:
+    picked = {"package": PACKAGE, "index": 1, "options": {"config": {"agent": "a"}}}
+    named = {**picked, "index": 3, "label": "live"}
+    odd = {**picked, "index": "7"}
+    found = our_providers(suite_of(picked, named, odd))
+    assert [provider.where for provider in found] == [
+        "providers[1]",
+        "providers[3] (live)",
+        "providers[2]",
+    ]
+
+
 @pytest.mark.parametrize("suite", [{}, {"providers": 7}, {"providers": [[], {"scriptPath": 7}]}])
 def test_odd_suites_have_none_of_ours(suite: dict[str, Any]) -> None:
     assert our_providers(suite) == []

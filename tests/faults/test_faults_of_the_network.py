@@ -9,6 +9,7 @@ import ssl
 import subprocess
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import pytest
 
@@ -146,15 +147,26 @@ async def test_a_proxy_that_is_down_is_an_error_of_the_infrastructure(
     row.failed("gateway", INFRA, "create", retryable=True)
 
 
-@pytest.mark.parametrize("value", ["socks9://x", "http://[bad", "http://a b", "127.0.0.1:port"])
+@pytest.mark.parametrize("value", ["socks9://x", "127.0.0.1:port"])
 async def test_a_proxy_value_that_makes_no_sense_is_an_error_of_the_configuration(
     monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", value)
     async with WireGateway(answers()) as gateway:
         row = await at(gateway, "http://gateway.invalid:8787")
-    assert row.metadata["error"]["code"] in ("config", "gateway")
-    assert row.metadata["error"]["phase"] in ("config", "create")
+    row.failed("config", "config", "config", retryable=False)
+
+
+@pytest.mark.parametrize(("value", "host"), [("http://[bad", "[bad"), ("http://a b", "a b")])
+async def test_a_proxy_of_an_odd_name_is_one_that_is_not_found(
+    monkeypatch: pytest.MonkeyPatch, names: dict[str, list[str]], value: str, host: str
+) -> None:
+    """httpx escapes what no host's name can hold, and asks for that name."""
+    names[host] = names[quote(host)] = []
+    monkeypatch.setenv("HTTP_PROXY", value)
+    async with WireGateway(answers()) as gateway:
+        row = await at(gateway, "http://gateway.invalid:8787")
+    row.failed("gateway", INFRA, "create", retryable=True)
 
 
 async def test_a_proxy_that_asks_for_a_login_is_told() -> None:
@@ -282,14 +294,22 @@ async def test_old_and_odd_replies_that_are_still_http_are_read(reply: bytes) ->
         b"\x00" * 100,
         b"{}",
         b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffffff\r\n{}\r\n",
-        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
     ],
 )
 async def test_a_reply_that_is_no_http_is_an_error_of_the_infrastructure(reply: bytes) -> None:
     row = await held(create=raw(reply))
-    assert row.metadata["error"]["code"] == "gateway"
-    assert row.metadata["error"]["class"] == INFRA
-    assert row.metadata["error"]["phase"] == "create"
+    row.failed("gateway", INFRA, "create", retryable=True)
+
+
+async def test_a_switch_to_another_protocol_is_an_error_of_the_infrastructure() -> None:
+    head = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"
+    row = await held(create=raw(head))
+    assert row.error is not None
+    # httpx takes it for a broken connection, aiohttp for a reply.
+    broke = "The connection broke" in row.error
+    assert broke != ("answered 101" in row.error)
+    row.failed("gateway", INFRA, "create", retryable=broke)
+    assert row.count("create") == (3 if broke else 1)
 
 
 async def test_a_stream_over_http_1_0_is_read() -> None:

@@ -54,8 +54,7 @@ async def test_a_create_request_that_hangs_ends_by_the_calls_limit(hang: Answer)
 @pytest.mark.parametrize("hang", HANGS)
 async def test_a_stream_that_hangs_while_it_opens_ends_by_the_calls_limit(hang: Answer) -> None:
     row = await held(events=hang, config=SHORT)
-    assert row.metadata["error"]["code"] in ("timeout", "gateway")
-    assert row.metadata["error"]["class"] == INFRA
+    row.failed("timeout", INFRA, "turn", retryable=True)  # the message is not kept back for it
 
 
 @pytest.mark.parametrize("hang", HANGS)
@@ -138,7 +137,7 @@ async def test_a_stream_that_is_lost_again_and_again_does_not_keep_a_dead_turn_a
 
 async def test_the_turns_own_status_keeps_it_alive_but_not_beyond_the_turns_limit() -> None:
     own = event("status", **STATUS, messageId="m-1")
-    limits = {"idleTimeoutMs": 200, "turnTimeoutMs": 500}
+    limits = {"idleTimeoutMs": 500, "turnTimeoutMs": 1000}
     row = await held(events=endless(own), config=limits)
     row.failed("timeout", INFRA, "turn", retryable=True).kept()
     assert row.error is not None

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
 import anyio
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -27,11 +26,6 @@ from tests.wire.wire_answers import CONNECTED, AfterMessage, stream
 
 RING: Final = 100
 """Events that a gateway replays at most."""
-
-
-@pytest.fixture(autouse=True)
-def library() -> None:
-    """One library is enough here: what matters is above it."""
 
 
 @dataclass(frozen=True)

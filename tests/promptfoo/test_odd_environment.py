@@ -19,10 +19,13 @@ from lobu_provider import GatewayClient, LobuProvider
 def ask(gateway):
     config = {"agent": "support-agent", "gateway": gateway, "timeoutMs": 20000}
     provider = LobuProvider({"config": config, "env": {"LOBU_TOKEN": "canary-7f3a91"}})
-    return asyncio.run(provider.call_api("How do refunds work?"))
+    return provider.call_api("How do refunds work?")
+
+async def ask_all(*gateways):
+    return await asyncio.gather(*[ask(gateway) for gateway in gateways])
 
 gateways = ["script:demo", "http://127.0.0.1:9", "http://127.0.0.2:9", "https://127.0.0.2:9"]
-print(json.dumps([ask(gateway) for gateway in gateways]))
+print(json.dumps(asyncio.run(ask_all(*gateways))))
 """
 
 ODD: list[dict[str, str]] = [

@@ -24,7 +24,7 @@ def outside_git_and_ci(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     monkeypatch.chdir(tmp_path)
-    module._git_commit.cache_clear()
+    module._commits.clear()
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,15 @@ pytestmark = pytest.mark.anyio
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 TRACEPARENT = f"00-{TRACE}-{SPAN}-01"
 NOBODY = "http://127.0.0.1:9/v1/traces"
+NO_ADDRESS = "http://999.1.1.1:4318/v1/traces"
 ASSERTION = {"type": "not-trajectory:tool-used", "value": "delete_account"}
 BY_ARGUMENTS = {"type": "trajectory:tool-args-match", "value": {"name": "a", "args": {}}}
+
+
+@pytest.fixture(autouse=True)
+def time_to_deliver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spans that are looked at here have arrived, however slow the machine is."""
+    monkeypatch.setattr("lobu_provider.promptfoo.tracing.LIMIT_S", 10.0)
 
 
 async def call(
@@ -93,6 +100,15 @@ async def test_lost_spans_are_one_warning_in_other_tests(assertion: Any) -> None
     response = await call(assertion, otlpEndpoint=NOBODY)
     assert "error" not in response
     assert len(warnings(response)) == 1
+
+
+async def test_an_endpoint_that_is_no_address_is_a_fault_of_the_config() -> None:
+    response = await call(ASSERTION, otlpEndpoint=NO_ADDRESS)
+    assert failed(response) == ("config", "config")
+    assert NO_ADDRESS in response["error"]
+    plain = await call(otlpEndpoint=NO_ADDRESS)
+    assert "error" not in plain
+    assert len(warnings(plain)) == 1
 
 
 async def test_best_effort_never_makes_an_error() -> None:

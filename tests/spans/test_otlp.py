@@ -14,6 +14,8 @@ from tests.spans.conftest import Receiver
 pytestmark = pytest.mark.anyio
 
 TRACE = "a" * 32
+NO_ADDRESS = "http://999.1.1.1:4318/v1/traces"
+"""urlsplit takes it, httpx does not."""
 SPAN = Span(
     span_id="1" * 16,
     parent_id="2" * 16,
@@ -98,6 +100,14 @@ async def test_nobody_there_is_a_failure_that_says_how_to_switch_the_receiver_on
     assert lost is not None
     assert lost.code == "config"
     assert "otlp: {http: {enabled: true" in lost.message
+
+
+@pytest.mark.parametrize("url", [NO_ADDRESS, "http://a b/v1/traces", "http://h:port/", ""])
+async def test_an_address_that_is_none_is_a_failure_that_names_it(url: str) -> None:
+    lost = await deliver(BODY, url, to_promptfoo=True, limit_s=10)
+    assert lost is not None
+    assert (lost.code, lost.error_class) == ("config", "config")
+    assert url in lost.message
 
 
 async def test_a_receiver_that_is_silent_is_left_when_the_time_is_up() -> None:

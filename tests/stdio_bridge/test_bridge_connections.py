@@ -26,7 +26,7 @@ def test_a_hundred_calls_of_every_end_leave_no_session(
     watched, url = gateway
     bridge = start_bridge(command)
     options = watched.options(url)
-    impatient = {"config": {**options["config"], "timeoutMs": 700}}
+    impatient = {"config": {**options["config"], "timeoutMs": 5000}}
     for number in range(90):
         bridge.call(number, f"hello {number}" if number < 80 else "slow please", options)
     for _ in range(90):

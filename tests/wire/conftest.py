@@ -1,4 +1,4 @@
-"""The tests of whole calls run twice: over httpx, and over a pool of aiohttp."""
+"""The tests of whole calls run twice, but for some: over httpx, and over a pool of aiohttp."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ from lobu_provider import outage, repeating
 from lobu_provider.http_over_aiohttp import AiohttpPool
 from tests.wire import wire_answers
 
-BYTES_ALONE = {"test_wire_cuts", "test_wire_parser", "test_wire_parser_properties"}
+ABOVE_THE_LIBRARY = {
+    "test_wire_cuts",
+    "test_wire_parser",
+    "test_wire_parser_properties",
+    "test_interleavings",
+}
+"""Modules about what becomes of the bytes, whatever brings them."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Cuts and parsing are the same whatever brings the bytes."""
-    about_bytes = metafunc.module.__name__.rpartition(".")[2] in BYTES_ALONE
-    libraries = ["httpx"] if about_bytes else ["httpx", "aiohttp"]
+    """Run each test over both libraries, or over one where either would do."""
+    one_is_enough = metafunc.module.__name__.rpartition(".")[2] in ABOVE_THE_LIBRARY
+    libraries = ["httpx"] if one_is_enough else ["httpx", "aiohttp"]
     metafunc.parametrize("library", libraries, indirect=True)
 
 

@@ -5,14 +5,17 @@ The rules are promptfoo's (0.121 and 0.123); each is told with the line to write
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from lobu_provider.cli.checks.config_file import ConfigFile, ProviderEntry
+from lobu_provider.extension.context_transforms import corrected
+from lobu_provider.extension.suite import items, listed
+from lobu_provider.extension.transcripts import expands_variables
 from lobu_provider.probe.finding import Finding
+from lobu_provider.promptfoo.trace_assertions import flat_assertions
 
 MODEL_GRADED: Final = frozenset(
     {
@@ -36,7 +39,6 @@ MODEL_GRADED: Final = frozenset(
 """Assertion types that ask a model."""
 
 _NEED_QUERY: Final = frozenset({"context-faithfulness", "context-relevance"})
-_SHOWN: Final = 3
 
 
 def lint(config: ConfigFile) -> Iterator[Finding]:
@@ -58,14 +60,12 @@ def lint(config: ConfigFile) -> Iterator[Finding]:
         yield Finding(
             "tests",
             "ok",
-            f"not looked at, only promptfoo can read it: {_listed(config.not_read)}",
+            f"not looked at, only promptfoo can read it: {listed(config.not_read)}",
         )
 
 
 def _split_transcripts(config: ConfigFile) -> Iterator[Finding]:
-    if os.environ.get("PROMPTFOO_DISABLE_VAR_EXPANSION", "").lower() in ("1", "true", "yes"):
-        return
-    if any(_REPAIRS.search(str(entry)) for entry in _as_list(config.data.get("extensions"))):
+    if not expands_variables() or _is_repaired(config):
         return
     split = []
     for name, test in _named(config):
@@ -82,16 +82,21 @@ def _split_transcripts(config: ConfigFile) -> Iterator[Finding]:
             "transcripts",
             "fail",
             "promptfoo splits vars.transcript into one test per entry, so the turns are not one "
-            f"conversation: {_listed(split)}",
+            f"conversation: {listed(split)}",
             "Add to defaultTest (or to the test):  options: {disableVarExpansion: true}  "
             "or use the hook of docs/extension.md",
         )
 
 
+def _is_repaired(config: ConfigFile) -> bool:
+    """Whether a hook of ours corrects the suite before promptfoo uses it."""
+    return any(_REPAIRS.search(str(entry)) for entry in _as_list(config.data.get("extensions")))
+
+
 _REPAIRS: Final = re.compile(
     r"(lobu_extension(\.py)?|LOBU_EXTENSION\b.*|promptfoo-provider/extension\.js):beforeAll$"
 )
-"""An entry of ``extensions`` that keeps promptfoo from splitting transcripts."""
+"""An entry of ``extensions`` that keeps transcripts whole and corrects transforms."""
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -99,17 +104,16 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _context_transforms(config: ConfigFile) -> Iterator[Finding]:
-    wrong = [
-        name
-        for name, _, assertion in _assertions(config)
-        if re.match(r"\s*metadata\b", str(assertion.get("contextTransform", "")))
-    ]
+    given = [(name, one.get("contextTransform", "")) for name, _, one in _assertions(config)]
+    if _is_repaired(config):
+        given = [(name, corrected(transform)) for name, transform in given]
+    wrong = [name for name, transform in given if re.match(r"\s*metadata\b", str(transform))]
     if wrong:
         yield Finding(
             "context",
             "fail",
             f"contextTransform starts with 'metadata', which promptfoo does not define: "
-            f"{_listed(wrong)}",
+            f"{listed(wrong)}",
             "Write  contextTransform: 'context.metadata.retrievedContext'",
         )
 
@@ -126,7 +130,7 @@ def _missing_queries(config: ConfigFile) -> Iterator[Finding]:
             "context",
             "fail",
             "context-faithfulness and context-relevance need the variable 'query', and the test "
-            f"becomes an error without it: {_listed(lacking)}",
+            f"becomes an error without it: {listed(lacking)}",
             "Add  query: ...  to the test's vars, for a transcript its last turn.",
         )
 
@@ -142,7 +146,7 @@ def _missing_thresholds(config: ConfigFile) -> Iterator[Finding]:
             "context",
             "warn",
             "context-* assertions without a threshold always pass in promptfoo 0.121 "
-            f"(newer: 0.5): {_listed(lacking)}",
+            f"(newer: 0.5): {listed(lacking)}",
             "Add  threshold: 0.5  or what you need.",
         )
 
@@ -162,7 +166,7 @@ def _unpinned_graders(config: ConfigFile) -> Iterator[Finding]:
             "graders",
             "warn",
             "a model grades, and which one depends on promptfoo's version and on the API keys "
-            f"that are set: {_listed(unpinned)}",
+            f"that are set: {listed(unpinned)}",
             "Pin it:  defaultTest: {options: {provider: anthropic:messages:MODEL}}",
         )
 
@@ -175,14 +179,14 @@ def _descriptions(config: ConfigFile) -> Iterator[Finding]:
         yield Finding(
             "descriptions",
             "warn",
-            f"without a description a result is hard to find: {_listed(missing)}",
+            f"without a description a result is hard to find: {listed(missing)}",
             "Add  description: ...  to each test.",
         )
     if double:
         yield Finding(
             "descriptions",
             "warn",
-            f"several tests have the same description: {_listed(double)}",
+            f"several tests have the same description: {listed(double)}",
             "Give each its own.",
         )
 
@@ -229,15 +233,8 @@ def _assertions(
 ) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
     for name, test in _named(config):
         for source in (config.default_test, test):
-            for assertion in _flat(source.get("assert")):
+            for assertion in flat_assertions(items(source.get("assert"))):
                 yield name, test, assertion
-
-
-def _flat(assertions: Any) -> Iterator[Mapping[str, Any]]:
-    for assertion in assertions if isinstance(assertions, list) else ():
-        if isinstance(assertion, Mapping):
-            yield assertion
-            yield from _flat(assertion.get("assert"))  # an assert-set
 
 
 def _type(assertion: Mapping[str, Any]) -> str:
@@ -252,9 +249,3 @@ def _options(test: Mapping[str, Any]) -> Mapping[str, Any]:
 def _vars(test: Mapping[str, Any]) -> Mapping[str, Any]:
     variables = test.get("vars")
     return variables if isinstance(variables, Mapping) else {}
-
-
-def _listed(names: Iterable[str]) -> str:
-    distinct = list(dict.fromkeys(names))
-    more = len(distinct) - _SHOWN
-    return ", ".join(distinct[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

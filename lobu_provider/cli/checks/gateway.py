@@ -5,7 +5,6 @@ No message is sent, so no worker starts and no model is asked.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Final
 
@@ -42,9 +41,8 @@ def check_gateway(target: Target, budget: TimeBudget) -> Sequence[Finding]:
 
 
 async def _check(target: Target, found: list[Finding], limit_s: float, abort: Abort) -> None:
-    loop = asyncio.get_running_loop()
     with anyio.CancelScope(deadline=anyio.current_time() + limit_s) as scope:
-        with abort.listening(lambda: loop.call_soon_threadsafe(scope.cancel)):
+        with abort.cancelling(scope.cancel):
             await probe(target, found, LIMITS)
     if scope.cancelled_caught:
         found.append(fault("gateway", target, f"{target.settings.gateway}: no answer in time"))
