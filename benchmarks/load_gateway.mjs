@@ -13,6 +13,7 @@ import { randomUUID } from 'node:crypto';
 
 const AGENTS = '/lobu/api/v1/agents';
 const REPLAYED_EVENTS = 100;
+const ID = '@id@';
 const sessions = new Map();
 
 class Session {
@@ -53,9 +54,25 @@ class Session {
   }
 }
 
+const templates = new Map();
+
+// The frames of a turn, in pieces between which the message's id and the time go: what the gateway
+// itself needs would count against the faster client.
 function turnFrames(agentId, messageId) {
+  if (!templates.has(agentId)) templates.set(agentId, turnTemplate(agentId));
+  const timestamp = String(Date.now());
+  return templates.get(agentId).map((pieces) => {
+    let text = pieces[0];
+    for (let n = 1; n < pieces.length; n += 2) {
+      text += (pieces[n] === ID ? messageId : timestamp) + pieces[n + 1];
+    }
+    return text;
+  });
+}
+
+function turnTemplate(agentId) {
   const [, deltas, bytes, tools] = agentId.match(/^d(\d+)-b(\d+)-t(\d+)$/).map(Number);
-  const timestamp = Date.now();
+  const [messageId, timestamp] = [ID, '@time@'];
   const delta = `${'word '.repeat(Math.ceil(bytes / 5)).slice(0, bytes - 1)}\n`;
   const frames = [];
   for (let n = 1; n <= tools; n += 1) {
@@ -77,7 +94,7 @@ function turnFrames(agentId, messageId) {
   frames.push(frame('complete', {
     type: 'complete', messageId, processedMessageIds, finalText, timestamp,
   }));
-  return frames;
+  return frames.map((text) => text.split(/(@id@|"@time@")/));
 }
 
 function frame(event, data) {

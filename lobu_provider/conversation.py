@@ -5,6 +5,7 @@ What a turn runs into is a value (``turn.failure``), with everything that had ar
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -17,9 +18,9 @@ from lobu_provider.errors import Failure, LobuError, error_for, failure
 from lobu_provider.event_stream import EventStream
 from lobu_provider.events import Ephemeral, Event, Reconnected, TurnError, UnreadableEvent
 from lobu_provider.exchange import MAX_CHARACTERS, MAX_EVENTS, Exchange
-from lobu_provider.gateway_client import GatewayClient, Session
+from lobu_provider.gateway_client import GatewayClient, SentMessage, Session
 from lobu_provider.turn import Turn
-from lobu_provider.turn_clock import TurnClock, TurnLimits
+from lobu_provider.turn_clock import Alarm, TurnClock, TurnLimits
 from lobu_provider.turn_events import is_late_evidence, sends_final_text
 from lobu_provider.turn_story import TurnRules
 
@@ -78,7 +79,9 @@ class Conversation:
         self._resumed = resumed
         self._rules = rules or TalkRules()
         self._exchanges: list[Exchange] = []
-        self._final_text_expected = False
+        self._judging = self._rules.judging
+        self._turn_of_id: dict[str, int] = {}
+        self._now_s = asyncio.get_running_loop().time
         self._changed: set[int] = set()
         """Numbers of the turns to be folded anew."""
 
@@ -103,17 +106,18 @@ class Conversation:
         exchange = Exchange(
             text,
             number=len(self.turns) + 1,
-            started_s=anyio.current_time(),
+            started_s=self._now_s(),
             # Only a thread with a past can be told of it again.
             connected_ms=(lambda: self._stream.connected_ms) if self._resumed else None,
         )
         self._exchanges.append(exchange)
-        self.turns.append(exchange.turn(self._turn_rules))
         clock = TurnClock(exchange.started_s, self._rules.limits, call_deadline_s=self._deadline)
         try:
-            with anyio.CancelScope(deadline=clock.deadline_s) as wait:
-                await self._send(exchange)
-                await self._hear(exchange, clock, wait, on_event, stop_when)
+            with anyio.CancelScope() as wait:
+                alarm = Alarm(lambda: clock.deadline_s, wait.cancel)
+                with alarm.set():
+                    await self._send(exchange)
+                    await self._hear(exchange, clock, alarm, on_event, stop_when)
             if wait.cancelled_caught and clock.first != "grace":
                 exchange.stopped = exchange.out_of_time(clock.first, self._rules.limits)
         except LobuError as exc:
@@ -129,29 +133,30 @@ class Conversation:
             )
             raise
         finally:
-            exchange.ended_s = anyio.current_time()
-            self._changed.add(exchange.number)
+            exchange.ended_s = self._now_s()
+            self.turns.append(exchange.turn(self._judging))
+            self._changed.discard(exchange.number)
             self._fold_changed()
         return self.turns[-1]
 
     async def _send(self, exchange: Exchange) -> None:
         await self._stream.wait_until_open()  # else nobody would hear the answer
         self._stream.expect_answer()
-        exchange.sent = await self._client.send_message(
+        sent = await self._client.send_message(
             self.session,
             exchange.text,
             message_id=exchange.message_id,
             ephemeral_context=self._rules.ephemeral_context,
             is_heard=lambda: self._stream.has_heard_of(exchange.message_ids),
         )
-        self._refuse_used_id(exchange)
-        exchange.phase = "turn"
+        self._refuse_used_id(exchange, sent)
+        exchange.was_sent(sent)
 
     async def _hear(
         self,
         exchange: Exchange,
         clock: TurnClock,
-        wait: anyio.CancelScope,
+        alarm: Alarm,
         on_event: Callable[[Event], None] | None,
         stop_when: StopWhen | None,
     ) -> None:
@@ -167,8 +172,10 @@ class Conversation:
             if on_event is not None:
                 on_event(event)
             if not isinstance(event, Reconnected):  # made by us, and no sign of the turn
-                clock.heard(anyio.current_time(), grace_s=_grace_s(event))
-                wait.deadline = clock.deadline_s
+                grace_s = _grace_s(event)
+                clock.heard(self._now_s(), grace_s=grace_s)
+                if grace_s < math.inf:
+                    alarm.moved_up()
             stop = stop_when(event) if stop_when is not None else None
             if isinstance(stop, Failure):
                 raise error_for(stop)
@@ -176,17 +183,18 @@ class Conversation:
                 exchange.cut_short = stop
                 return
 
-    def _refuse_used_id(self, exchange: Exchange) -> None:
-        used = [e for e in self._exchanges[:-1] if e.message_ids & exchange.message_ids]
-        if used:
-            raise error_for(
-                failure(
-                    "gateway",
-                    f"The gateway gave turn {exchange.number} the message id of turn "
-                    f"{used[0].number}, so their events cannot be told apart.",
-                    phase="send",
+    def _refuse_used_id(self, exchange: Exchange, sent: SentMessage) -> None:
+        for message_id in (exchange.message_id, sent.message_id):
+            number = self._turn_of_id.setdefault(message_id, exchange.number)
+            if number != exchange.number:
+                raise error_for(
+                    failure(
+                        "gateway",
+                        f"The gateway gave turn {exchange.number} the message id of turn "
+                        f"{number}, so their events cannot be told apart.",
+                        phase="send",
+                    )
                 )
-            )
 
     async def listen_to_end(self) -> None:
         """Read what still comes, until the stream ends or is silent; it goes to its turns.
@@ -213,8 +221,8 @@ class Conversation:
             self._deliver_late(event)
 
     def _note(self, event: Event) -> None:
-        if not self._final_text_expected and sends_final_text(event):
-            self._final_text_expected = True
+        if not self._judging.final_text_expected and sends_final_text(event):
+            self._judging = replace(self._judging, final_text_expected=True)
             # What was taken for the habit of an old gateway was a turn cut short.
             self._changed.update(e.number for e in self._exchanges)
 
@@ -227,13 +235,9 @@ class Conversation:
                 self._changed.add(exchange.number)
                 return
 
-    @property
-    def _turn_rules(self) -> TurnRules:
-        return replace(self._rules.judging, final_text_expected=self._final_text_expected)
-
     def _fold_changed(self) -> None:
         for number in self._changed:
-            self.turns[number - 1] = self._exchanges[number - 1].turn(self._turn_rules)
+            self.turns[number - 1] = self._exchanges[number - 1].turn(self._judging)
         self._changed.clear()
 
 

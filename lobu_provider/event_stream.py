@@ -52,6 +52,7 @@ class EventStream:
         self._task: asyncio.Task[None] | None = None
         self._end: LobuError | None = None
         self._has_past = has_past
+        self._now_s = asyncio.get_running_loop().time
         self._expects_answer = False
         self._is_silent = False
         self.connected_ms: float | None = None
@@ -133,7 +134,7 @@ class EventStream:
         Raises:
             LobuError: there will be no other.
         """
-        self._outage.begin(anyio.current_time())
+        self._outage.begin(self._now_s())
         try:
             await self._read_events()
             lost = error_for(_ended("ended"))
@@ -142,7 +143,7 @@ class EventStream:
         if self._ending.is_set() or self._end is not None:
             raise lost
         self._alive.clear()
-        wait_s = self._outage.wait_s(lost.failure, anyio.current_time())
+        wait_s = self._outage.wait_s(lost.failure, self._now_s())
         if wait_s is None:
             raise error_for(self._outage.verdict(lost.failure))
         with anyio.move_on_after(wait_s):
@@ -155,7 +156,7 @@ class EventStream:
         )
         async with stream as frames:
             async for frame in frames:
-                event = parse_event(frame, received_s=anyio.current_time())
+                event = parse_event(frame, received_s=self._now_s())
                 if isinstance(event, Connected) and self.connected_ms is None:
                     self.connected_ms = event.timestamp_ms
                 if not self._replay.admits(frame, event):

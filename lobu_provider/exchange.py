@@ -50,6 +50,8 @@ class Exchange:
         self.started_s = started_s
         self.ended_s: float | None = None
         self.message_id = str(uuid4())
+        self.message_ids = frozenset({self.message_id})
+        """The id that we send, and the one that the gateway answers with."""
         self.phase: Phase = "send"
         self.sent: SentMessage | None = None
         self.stopped: Failure | None = None
@@ -64,11 +66,11 @@ class Exchange:
         self._ended = False
         self._merged_ids: frozenset[str] = frozenset()
 
-    @property
-    def message_ids(self) -> frozenset[str]:
-        """The id that we sent, and the one that the gateway answered with."""
-        echoed = {self.sent.message_id} if self.sent is not None else set()
-        return frozenset({self.message_id} | echoed)
+    def was_sent(self, sent: SentMessage) -> None:
+        """The gateway has taken the message."""
+        self.sent = sent
+        self.message_ids |= {sent.message_id}
+        self.phase = "turn"
 
     @property
     def is_over(self) -> bool:

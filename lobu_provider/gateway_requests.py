@@ -99,11 +99,16 @@ class GatewayRequests:
                 return reply
             raise error_for(failure_of_reply(reply, phase, agent_id=agent_id))
 
-        with mapped_errors(method, url, phase), anyio.fail_after(limit_s):
+        async def send_safely() -> HttpReply:
             reply, tries = await repeated(
                 send, may_repeat=may_repeat, max_wait_s=max_wait_s, repeats=self._limits.repeats
             )
-            return replace(reply, tries=tries)
+            return reply if tries == 1 else replace(reply, tries=tries)
+
+        if limit_s is None:
+            return await send_safely()
+        with mapped_errors(method, url, phase), anyio.fail_after(limit_s):
+            return await send_safely()
 
     @asynccontextmanager
     async def stream(

@@ -66,7 +66,7 @@ class Http(Protocol):
             url: with everything percent-encoded.
             headers: beside those of the whole conversation.
             content: the body.
-            silence_s: how long nothing may come; ``limits.request_s`` unless given.
+            silence_s: how long nothing may come; without it the caller's own limit has to do.
 
         Raises:
             httpx.TransportError: in httpx's words, whichever library it was.

@@ -95,7 +95,6 @@ class AiohttpHttp:
         """Send a request; see :meth:`lobu_provider.http_exchange.Http.send`."""
         sent = self._cookies.added_to({**self._headers, **headers}, method, url)
         _check(sent)
-        wait_s = self._limits.request_s if silence_s is None else silence_s
         with _in_httpx_words():
             response = await self._session.request(
                 method,
@@ -105,7 +104,7 @@ class AiohttpHttp:
                 allow_redirects=False,
                 ssl=self._certificates,
                 timeout=aiohttp.ClientTimeout(
-                    total=None, connect=self._limits.connect_s, sock_read=wait_s
+                    total=None, connect=self._limits.connect_s, sock_read=silence_s
                 ),
             )
         _end_with_its_connection(response)

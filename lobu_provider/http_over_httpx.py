@@ -72,8 +72,7 @@ class HttpxHttp:
         silence_s: float | None = None,
     ) -> Reply:
         """Send a request; see :meth:`lobu_provider.http_exchange.Http.send`."""
-        wait_s = self._limits.request_s if silence_s is None else silence_s
-        timeout = httpx.Timeout(wait_s, connect=self._limits.connect_s)
+        timeout = httpx.Timeout(silence_s, connect=self._limits.connect_s)
         request = self._client.build_request(
             method,
             url,

@@ -30,6 +30,8 @@ class ReplayFilter:
         self.last_id: str | None = None
         """The last ``id:`` that was seen and that a header can hold."""
         self._told: Counter[int] = Counter()
+        self._told_last: list[Event] = []
+        """By this connection; not yet in ``_told``, which only another connection asks."""
         self._repeatable: Counter[int] = Counter()
         """What this connection may bring again, and how often."""
         self._told_here: set[int] = set()
@@ -39,6 +41,8 @@ class ReplayFilter:
 
     def begin(self, *, has_backlog: bool) -> None:
         """A new connection follows; ``has_backlog`` if something may have happened before it."""
+        self._told.update(map(_key, self._told_last))
+        self._told_last = []
         self._repeatable = self._told.copy()
         self._told_here = set()
         self._has_backlog = has_backlog
@@ -53,16 +57,24 @@ class ReplayFilter:
             self._first_s = event.received_s
         if isinstance(event, (Connected, Ping, Closed)):
             return True
+        if self._is_known(event):
+            return False
+        self._told_last.append(event)
+        return True
+
+    def _is_known(self, event: Event) -> bool:
+        may_overlap = self._may_overlap(event)
+        if not (may_overlap or self._repeatable):  # a first connection: nothing can come again
+            return False
         key = _key(event)
         if self._repeatable[key] > 0:
             self._repeatable[key] -= 1
-            return False
-        if self._may_overlap(event):
+            return True
+        if may_overlap:
             if key in self._told_here:
-                return False
+                return True
             self._told_here.add(key)
-        self._told[key] += 1
-        return True
+        return False
 
     def _may_overlap(self, event: Event) -> bool:
         """Without a timestamp two events may be equal and both true."""

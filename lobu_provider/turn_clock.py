@@ -1,8 +1,11 @@
-"""The limits of one turn, and which of them runs out first. Pure: it is told the time."""
+"""The limits of one turn, which of them runs out first, and the alarm that it sets off."""
 
 from __future__ import annotations
 
+import asyncio
 import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +23,7 @@ class TurnLimits:
 
 
 class TurnClock:
-    """Deadlines of one turn, on the clock of the event loop.
+    """Deadlines of one turn, on the clock of the event loop. It is told the time.
 
     Args:
         now_s: when the turn begins.
@@ -51,3 +54,42 @@ class TurnClock:
     def first(self) -> Limit:
         """Whose deadline that is; the wider one where two are equal."""
         return min(self._deadlines, key=lambda limit: self._deadlines[limit])
+
+
+class Alarm:
+    """Calls ``ring`` once when a deadline has come that mostly moves away.
+
+    Each event moves it, and a timer set anew for each costs more than to look, when it goes off,
+    how long there still is.
+    """
+
+    def __init__(self, deadline_s: Callable[[], float], ring: Callable[[], object]) -> None:
+        self._deadline_s = deadline_s
+        self._ring = ring
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    @contextmanager
+    def set(self) -> Iterator[None]:
+        """Be on as long as the block lasts."""
+        self._look()
+        try:
+            yield
+        finally:
+            self._stop()
+
+    def moved_up(self) -> None:
+        """The deadline may now be an earlier one."""
+        self._stop()
+        self._look()
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        deadline_s = self._deadline_s()
+        if deadline_s <= self._loop.time():
+            self._ring()
+        elif deadline_s < math.inf:
+            self._timer = self._loop.call_at(deadline_s, self._look)

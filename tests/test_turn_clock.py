@@ -1,10 +1,13 @@
-"""Which limit of a turn runs out first."""
+"""Which limit of a turn runs out first, and when its alarm rings."""
 
 from __future__ import annotations
 
 import math
 
-from lobu_provider.turn_clock import TurnClock, TurnLimits
+import anyio
+import pytest
+
+from lobu_provider.turn_clock import Alarm, TurnClock, TurnLimits
 
 LIMITS = TurnLimits(turn_s=60, idle_s=20)
 
@@ -41,3 +44,54 @@ def test_of_equal_deadlines_the_wider_is_named() -> None:
 
 def test_without_limits_there_is_no_deadline() -> None:
     assert TurnClock(0, TurnLimits(), call_deadline_s=math.inf).deadline_s == math.inf
+
+
+class Bell:
+    """Rings when its deadline has come, and tells when that was."""
+
+    def __init__(self, deadline_s: float) -> None:
+        self.deadline_s = deadline_s
+        self.rung = anyio.Event()
+        self.rung_s = 0.0
+        self.alarm = Alarm(lambda: self.deadline_s, self._ring)
+
+    def _ring(self) -> None:
+        assert not self.rung.is_set(), "rung twice"
+        self.rung_s = anyio.current_time()
+        self.rung.set()
+
+
+@pytest.mark.anyio
+async def test_an_alarm_rings_at_once_when_its_deadline_is_past() -> None:
+    bell = Bell(anyio.current_time() - 1)
+    with bell.alarm.set():
+        assert bell.rung.is_set()
+
+
+@pytest.mark.anyio
+async def test_an_alarm_waits_for_a_deadline_that_moves_away_without_being_told() -> None:
+    bell = Bell(anyio.current_time() + 0.01)
+    with bell.alarm.set(), anyio.fail_after(10):
+        bell.deadline_s += 0.05
+        await bell.rung.wait()
+    assert bell.rung_s >= bell.deadline_s
+
+
+@pytest.mark.anyio
+async def test_an_alarm_that_is_told_rings_at_an_earlier_deadline() -> None:
+    bell = Bell(anyio.current_time() + 1000)
+    with bell.alarm.set(), anyio.fail_after(10):
+        bell.deadline_s = anyio.current_time() + 0.01
+        bell.alarm.moved_up()
+        await bell.rung.wait()
+
+
+@pytest.mark.anyio
+async def test_an_alarm_that_is_over_or_has_no_deadline_stays_silent() -> None:
+    never, over = Bell(math.inf), Bell(anyio.current_time() + 0.01)
+    with never.alarm.set(), over.alarm.set():
+        pass
+    later = Bell(over.deadline_s + 0.01)
+    with later.alarm.set(), anyio.fail_after(10):
+        await later.rung.wait()
+    assert [bell.rung.is_set() for bell in (never, over)] == [False, False]

@@ -135,8 +135,7 @@ class _Case:
         return (
             turns[-1].failure is not None
             or turns[-1].cut_short is not None
-            or self._stops.failure_of(turns) is not None
-            or self._stops.stop_of(turns) is not None
+            or (self._stops.is_needed and self._stops.reached(turns))
         )
 
     def judge_end(self) -> None:

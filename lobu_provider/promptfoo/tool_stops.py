@@ -55,6 +55,10 @@ class ToolStops:
         self.stopped = f"The tool {event.tool_name!r} was called (stopOnTool)."
         return self.stopped
 
+    def reached(self, turns: Sequence[Turn]) -> bool:
+        """Return whether the conversation ends, as far as the turns tell by now."""
+        return self.failure_of(turns) is not None or self.stop_of(turns) is not None
+
     def failure_of(self, turns: Sequence[Turn]) -> Failure | None:
         """Return the failure of a conversation with more calls than allowed, in its turn."""
         allowed = self._max_calls
