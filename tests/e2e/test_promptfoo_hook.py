@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 from typing import Any
 
 import pytest
@@ -167,3 +168,31 @@ def test_ctrl_c_pauses_promptfoo_and_deletes_the_session(
     assert "paused" in log
     assert process.returncode == 0
     assert not served.gateway.sessions
+
+
+def test_a_hang_ends_by_its_limit_and_the_next_test_is_not_touched(
+    promptfoo: Promptfoo, served: Served
+) -> None:
+    tests = [{"vars": {"query": query}} for query in ("slow please", "hi")]
+    entry = provider(served.url, timeoutMs=2000)
+    run = promptfoo.eval(config_of(entry, *tests), "-j", "1", LOBU_TOKEN=CANARY)
+    rows = {row["vars"]["query"]: row for row in run.rows}
+    assert rows["slow please"]["error"].startswith("[timeout] The time limit of the call ran out")
+    assert rows["hi"]["success"], run.log
+    assert not served.gateway.sessions
+
+
+def test_a_missing_package_is_an_error_in_every_row_and_says_what_to_run(
+    promptfoo: Promptfoo,
+) -> None:
+    python = promptfoo.folder / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')  # no site-packages
+    python.chmod(0o755)
+    # A worker that ended, or an import that failed outside of our hands, costs two minutes a row.
+    tests = [{"vars": {"query": query}} for query in ("hi", "ho")]
+    run = promptfoo.eval(config_of(provider("script:demo"), *tests), PROMPTFOO_PYTHON=str(python))
+    assert run.exit_code == 100
+    assert len(run.rows) == 2
+    for row in run.rows:
+        assert row["error"].startswith("[config] lobu-provider could not run: ModuleNotFoundError")
+        assert f"{sys.executable} -m pip install lobu-provider" in row["error"]
