@@ -108,7 +108,7 @@ class Conversation:
             number=len(self.turns) + 1,
             started_s=self._now_s(),
             # Only a thread with a past can be told of it again.
-            connected_ms=(lambda: self._stream.connected_ms) if self._resumed else None,
+            backlog=(lambda: self._stream.backlog) if self._resumed else None,
         )
         self._exchanges.append(exchange)
         clock = TurnClock(exchange.started_s, self._rules.limits, call_deadline_s=self._deadline)

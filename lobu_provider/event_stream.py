@@ -18,7 +18,8 @@ from lobu_provider.errors import Failure, LobuError, error_for, failure
 from lobu_provider.events import Closed, Connected, Event, Ping, Reconnected, parse_event
 from lobu_provider.gateway_client import GatewayClient, Session
 from lobu_provider.outage import MAX_OUTAGE_S, Outage
-from lobu_provider.replay import ReplayFilter
+from lobu_provider.replay import OVERLAP_S, ReplayFilter
+from lobu_provider.turn_events import Backlog
 
 BUFFER_EVENTS: Final = 1000
 """Events held while nobody reads; beyond it the gateway is made to wait, nothing is dropped."""
@@ -55,8 +56,9 @@ class EventStream:
         self._now_s = asyncio.get_running_loop().time
         self._expects_answer = False
         self._is_silent = False
-        self.connected_ms: float | None = None
-        """The gateway's timestamp on the first ``connected``; older events are replays."""
+        self.backlog: Backlog | None = None
+        """Known from the first ``connected`` on."""
+        self._first_s: float | None = None
 
     async def __aenter__(self) -> EventStream:
         self._task = asyncio.create_task(self._read())
@@ -157,8 +159,7 @@ class EventStream:
         async with stream as frames:
             async for frame in frames:
                 event = parse_event(frame, received_s=self._now_s())
-                if isinstance(event, Connected) and self.connected_ms is None:
-                    self.connected_ms = event.timestamp_ms
+                self._learn_backlog(event)
                 if not self._replay.admits(frame, event):
                     continue
                 if not isinstance(event, (Connected, Ping)):  # each new connection brings those
@@ -167,8 +168,15 @@ class EventStream:
                     await self._keep(event)
                 if isinstance(event, Closed):
                     # The end also where a proxy keeps the connection open after it.
-                    reason = str(event.data.get("reason", "no reason"))[:200]
+                    told = str(event.data.get("reason", "no reason"))
+                    reason = self._client.redactor.shortened(told, 200)
                     self._finish(error_for(_ended(f"was closed by the gateway ({reason})")))
+
+    def _learn_backlog(self, event: Event) -> None:
+        if self._first_s is None:
+            self._first_s = event.received_s
+        if self.backlog is None and isinstance(event, Connected) and event.timestamp_ms is not None:
+            self.backlog = Backlog(event.timestamp_ms, until_s=self._first_s + OVERLAP_S)
 
     def _on_bytes(self) -> None:
         if self._alive.is_set():

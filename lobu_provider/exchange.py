@@ -13,6 +13,7 @@ from lobu_provider.gateway_client import SentMessage
 from lobu_provider.turn import Turn, fold_turn
 from lobu_provider.turn_clock import Limit, TurnLimits
 from lobu_provider.turn_events import (
+    Backlog,
     belongs_to_turn,
     ends_turn,
     events_of_turn,
@@ -33,8 +34,8 @@ class Exchange:
         text: the message.
         number: of the turn, from 1.
         started_s: when the message was sent, on the clock of the events.
-        connected_ms: asks for the gateway's time of the connection: what names no message and is
-            older is a replay. ``None`` where nothing can be one.
+        backlog: asks for what the connection may bring of earlier turns, ``None`` while that is
+            not known. ``None`` where there were none.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class Exchange:
         *,
         number: int,
         started_s: float,
-        connected_ms: Callable[[], float | None] | None = None,
+        backlog: Callable[[], Backlog | None] | None = None,
     ) -> None:
         self.text = text
         self.number = number
@@ -58,7 +59,7 @@ class Exchange:
         """Why the wait ended before the turn did."""
         self.cut_short: str | None = None
         """Why the turn was left before its end, without that being a failure."""
-        self._connected_ms = connected_ms
+        self._ask_backlog = backlog
         self._events: list[Event] = []
         self._characters = 0
         self._earliest_ms: float | None = None
@@ -83,7 +84,7 @@ class Exchange:
         Others are kept too while the turn runs: its end can tell that it was merged with them.
         """
         ids = self.message_ids | self._merged_ids if self.is_over else self.message_ids
-        own = belongs_to_turn(event, ids, connected_ms=self._replays_before_ms) and (
+        own = belongs_to_turn(event, ids, backlog=self._backlog) and (
             not self.is_over or is_late_evidence(event)
         )
         if (own or not self.is_over) and not self.is_too_big:
@@ -104,18 +105,18 @@ class Exchange:
         return len(self._events) > MAX_EVENTS or self._characters > MAX_CHARACTERS
 
     @property
-    def _replays_before_ms(self) -> float | None:
-        """Older events that name no message are replays; asked anew, as it may come late."""
-        if self._connected_ms is None:
+    def _backlog(self) -> Backlog | None:
+        """Asked anew, as ``connected`` may come late; until then this turn's first event tells."""
+        if self._ask_backlog is None:
             return None
-        told_ms = self._connected_ms()
-        if told_ms is not None:
-            return told_ms
-        return self._earliest_ms
+        told = self._ask_backlog()
+        if told is None and self._earliest_ms is not None:
+            return Backlog(self._earliest_ms)
+        return told
 
     def turn(self, rules: TurnRules) -> Turn:
         """Fold what has come so far."""
-        own = events_of_turn(self._events, self.message_ids, connected_ms=self._replays_before_ms)
+        own = events_of_turn(self._events, self.message_ids, backlog=self._backlog)
         turn = fold_turn(self.text, own, rules)
         # What the gateway itself reported says more than how the wait for it ended.
         cause = turn.failure or self.stopped

@@ -92,6 +92,16 @@ def _safe_float(value: float) -> float | str:
     return value
 
 
+def with_pairs_joined(text: str) -> str:
+    """Return a text in which both halves of a surrogate pair are the one character they mean.
+
+    Node cuts strings between them, so that each half comes in a piece of its own.
+    """
+    if text.isascii() or not _LONE_SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
 def json_words(value: Any) -> str:
     """Return any value as JSON for a person to read: letters as they are. Never raises."""
     return json.dumps(json_safe(value), ensure_ascii=False)

@@ -19,6 +19,10 @@ MAX_OUTAGE_S: Final = 25.0
 STEADY_S: Final = 5.0
 """A connection that lasted this long was no failed try."""
 
+FREE_LOSSES: Final = 3
+"""Losses, each within :data:`STEADY_S` of the one before, after which the tries are backed off even
+where each connection brings something new."""
+
 
 class Outage:
     """The tries to open one session's stream. Times are those of the event loop, in seconds."""
@@ -32,6 +36,8 @@ class Outage:
         self._first_loss: Failure | None = None
         self._began_s = 0.0
         self._opened_here = False
+        self._lost_s: float | None = None
+        self._quick_losses = 0
 
     def begin(self, now_s: float) -> None:
         """A try begins."""
@@ -64,11 +70,15 @@ class Outage:
         self.is_down = True
         if self._first_loss is None:
             self._first_loss, self._since_s = lost, now_s
+        is_quick = self._lost_s is not None and now_s - self._lost_s < STEADY_S
+        self._quick_losses = self._quick_losses + 1 if is_quick else 0
+        self._lost_s = now_s
         waits = WAITS_S if self._was_open else FIRST_WAITS_S
         asked_s = lost.retry_after_s or 0.0
         if not lost.repeatable or self._tries >= len(waits) or asked_s > MAX_RETRY_AFTER_S:
             return None
-        wait_s = max(waits[self._tries], asked_s)
+        quick = min(max(self._quick_losses - FREE_LOSSES, 0), len(WAITS_S) - 1)
+        wait_s = max(waits[self._tries], WAITS_S[quick], asked_s)
         self._tries += 1
         return None if now_s + wait_s - self._since_s > MAX_OUTAGE_S else wait_s
 

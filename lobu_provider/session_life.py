@@ -64,6 +64,9 @@ class _NoNotes:
 _REFUSALS: Final = frozenset({"auth", "not_found", "config", "rate_limit"})
 """Codes after which the gateway has certainly made no session."""
 
+_LATE_CREATE_S: Final = 3.0
+"""How long an interrupted call waits for its session, so as to delete it."""
+
 _MAYBE_LEFT: Final = (
     "The call ended while the session was being created; the gateway may have kept it. It ends by "
     "itself after 24 hours."
@@ -158,7 +161,7 @@ async def _create(
     except asyncio.CancelledError:
         with anyio.CancelScope(shield=True):
             left_s = max(deadline - anyio.current_time(), client.limits.delete_s / 2)
-            await asyncio.wait([creating], timeout=min(1.0, left_s))
+            await asyncio.wait([creating], timeout=min(_LATE_CREATE_S, left_s))
             if creating.done() and not creating.cancelled() and creating.exception() is None:
                 if not plan.keep:
                     await _delete(client, creating.result(), warnings, notes)

@@ -6,7 +6,9 @@ and, when several messages were merged, events under another message's id.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from lobu_provider.events import (
     Card,
@@ -28,28 +30,41 @@ _LATE = (Card, TurnError, ToolUse, Output, UnreadableEvent)
 """What still counts after the end of its turn; text only where no ``finalText`` came."""
 
 
+@dataclass(frozen=True)
+class Backlog:
+    """What a connection to a thread with a past may bring again of that."""
+
+    before_ms: float
+    """The gateway's timestamp on ``connected``."""
+    until_s: float = math.inf
+    """When the last of it has come, on the clock of the events. The timestamps of two replicas
+    may differ; what comes later is of now, whatever its own says."""
+
+    def holds(self, event: Event) -> bool:
+        """Return whether an event that names no message is a replay."""
+        return (
+            event.timestamp_ms is not None
+            and event.timestamp_ms < self.before_ms
+            and event.received_s <= self.until_s
+        )
+
+
 def belongs_to_turn(
-    event: Event, message_ids: frozenset[str], *, connected_ms: float | None = None
+    event: Event, message_ids: frozenset[str], *, backlog: Backlog | None = None
 ) -> bool:
     """Return whether an event belongs to the one turn in flight.
 
-    An event that names no message is this turn's, unless it is older than the connection to a
-    thread with a past: then it is a replay. A ``complete`` always has to name the message.
+    An event that names no message is this turn's, unless it is of the backlog. A ``complete``
+    always has to name the message.
 
     Args:
         event: received since the message was sent.
         message_ids: the id that we sent and the one that the gateway answered with.
-        connected_ms: the gateway's timestamp on ``connected``; ``None`` where nothing can be a
-            replay, as in a fresh thread.
+        backlog: ``None`` where nothing can be a replay, as in a fresh thread.
     """
     if event.is_addressed or not isinstance(event, _UNADDRESSED):
         return event.concerns(message_ids)
-    replayed = (
-        event.timestamp_ms is not None
-        and connected_ms is not None
-        and event.timestamp_ms < connected_ms
-    )
-    return not replayed
+    return backlog is None or not backlog.holds(event)
 
 
 def ends_turn(event: Event, message_ids: frozenset[str]) -> bool:
@@ -68,7 +83,7 @@ def is_late_evidence(event: Event) -> bool:
 
 
 def events_of_turn(
-    events: Sequence[Event], message_ids: frozenset[str], *, connected_ms: float | None = None
+    events: Sequence[Event], message_ids: frozenset[str], *, backlog: Backlog | None = None
 ) -> list[Event]:
     """Return the events that belong to the messages ``message_ids``, in order.
 
@@ -94,14 +109,14 @@ def events_of_turn(
     own = [
         event
         for i, event in enumerate(events[: end + 1])
-        if belongs_to_turn(event, message_ids, connected_ms=connected_ms)
+        if belongs_to_turn(event, message_ids, backlog=backlog)
         or (i >= begin and event.message_id in merged)
     ]
     late_ids = message_ids.union(*(ids_of(event) for event in events[end : end + 1]))
     late = [
         event
         for event in events[end + 1 :]
-        if is_late_evidence(event) and belongs_to_turn(event, late_ids, connected_ms=connected_ms)
+        if is_late_evidence(event) and belongs_to_turn(event, late_ids, backlog=backlog)
     ]
     return own + late
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from lobu_provider.blank import is_blank
 from lobu_provider.events import Complete, Event, Output, TurnError
+from lobu_provider.json_safe import with_pairs_joined
 
 _E = TypeVar("_E", bound=Event)
 
@@ -45,7 +46,7 @@ class Story:
         is_whole = end is None or (self.final_text is None and not self.errors)
         told = events if is_whole else events[:end]
         self.deltas = [event for event in told if isinstance(event, Output)]
-        self.streamed_text = "".join(delta.content for delta in self.deltas)
+        self.streamed_text = with_pairs_joined("".join(delta.content for delta in self.deltas))
         self.output = self.streamed_text if self.final_text is None else self.final_text
 
     def of(self, kind: type[_E]) -> list[_E]:

@@ -66,10 +66,18 @@ def _needed_and_unreadable(story: Story) -> Event | None:
 
 def _failure_of_complete(complete: Complete) -> Failure | None:
     """A ``complete`` that says of itself that it is none; no gateway we know sends it."""
-    error = complete.data.get("error")
+    data = complete.data
+    error, code = data.get("error"), data.get("errorCode")
+    if not error and (code or data.get("success") is False or data.get("status") in _FAILED):
+        error = data
     if not error:
         return None
-    return failure_of_error(error if isinstance(error, str) else json_words(error), None)
+    text = error if isinstance(error, str) else json_words(error)
+    return failure_of_error(text, code if isinstance(code, str) else None)
+
+
+_FAILED: Final = ("failed", "error", "cancelled")
+"""What the ``status`` of a turn may be that did not succeed."""
 
 
 def _failure_of_empty(story: Story) -> Failure | None:

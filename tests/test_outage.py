@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lobu_provider.errors import Failure, failure
-from lobu_provider.outage import FIRST_WAITS_S, MAX_OUTAGE_S, STEADY_S, WAITS_S, Outage
+from lobu_provider.outage import FIRST_WAITS_S, FREE_LOSSES, MAX_OUTAGE_S, STEADY_S, WAITS_S, Outage
 
 LOST = failure("stream_lost", "It broke.", phase="turn", repeatable=True)
 GONE = failure("not_found", "No such session.", phase="connect")
@@ -71,11 +71,26 @@ def test_a_connection_that_lasted_begins_the_count_anew() -> None:
 
 def test_news_begin_the_count_anew() -> None:
     outage = open_one()
-    for _ in range(50):
-        assert outage.wait_s(LOST, 0.0) == WAITS_S[0]
-        outage.begin(0.0)
+    for number in range(50):
+        assert outage.wait_s(LOST, number * STEADY_S) == WAITS_S[0]
+        outage.begin(number * STEADY_S)
         outage.opened()
         outage.over()
+
+
+def test_a_gateway_that_breaks_each_connection_after_one_event_is_asked_ever_more_rarely() -> None:
+    outage, now_s, waits = open_one(), 0.0, []
+    for _ in range(12):
+        wait_s = outage.wait_s(LOST, now_s)
+        assert wait_s is not None
+        waits.append(wait_s)
+        now_s += wait_s
+        outage.begin(now_s)
+        outage.opened()
+        outage.over()
+    assert waits[: FREE_LOSSES + 1] == [0.0] * (FREE_LOSSES + 1)
+    assert waits[FREE_LOSSES + 1 :][:5] == [0.5, 1.0, 2.0, 4.0, 5.0]
+    assert outage.wait_s(LOST, now_s + STEADY_S) == WAITS_S[0]
 
 
 def test_a_stream_is_down_from_its_loss_to_its_next_sign_of_life() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lobu_provider.errors import AgentError, InfrastructureError
 from lobu_provider.events import Event, Frame, parse_event
 from lobu_provider.turn import Turn, fold_turn
-from lobu_provider.turn_events import belongs_to_turn, events_of_turn
+from lobu_provider.turn_events import Backlog, belongs_to_turn, events_of_turn
 from lobu_provider.turn_story import TurnRules
 
 UNLIMITED = settings(deadline=None)
@@ -49,7 +49,7 @@ def error(text: str = "400 Bad request", message_id: str = "m-1", **data: Any) -
 
 
 def fold(*events: Event) -> Turn:
-    return fold_turn("hello", events_of_turn(events, MINE, connected_ms=CONNECTED_MS))
+    return fold_turn("hello", events_of_turn(events, MINE, backlog=Backlog(CONNECTED_MS)))
 
 
 def verdict(turn: Turn) -> str:
@@ -352,12 +352,41 @@ def test_raising_for_a_failure_raises_what_its_class_is(
 def test_an_event_belongs_to_the_turn_that_it_names_or_to_the_one_in_flight(
     foreign: Event, belongs: bool
 ) -> None:
-    assert belongs_to_turn(foreign, MINE, connected_ms=CONNECTED_MS) is belongs
-    assert (foreign in events_of_turn([foreign], MINE, connected_ms=CONNECTED_MS)) is belongs
+    assert belongs_to_turn(foreign, MINE, backlog=Backlog(CONNECTED_MS)) is belongs
+    assert (foreign in events_of_turn([foreign], MINE, backlog=Backlog(CONNECTED_MS))) is belongs
+
+
+def test_what_comes_after_the_backlog_is_of_now_whatever_its_timestamp_says() -> None:
+    card = event("question", "random", at=1)
+    for until_s, belongs in ((card.received_s, False), (card.received_s - 0.1, True)):
+        assert belongs_to_turn(card, MINE, backlog=Backlog(CONNECTED_MS, until_s)) is belongs
+
+
+def test_the_halves_of_a_surrogate_pair_in_two_pieces_are_one_character() -> None:
+    turn = fold(output("Hi \ud83d"), output("\ude00 there, \ud83d"), complete(None))
+    assert turn.output == "Hi \U0001f600 there, \ud83d"
+
+
+@pytest.mark.parametrize(
+    ("told", "code"),
+    [
+        ({"success": False}, "worker"),
+        ({"status": "failed"}, "worker"),
+        ({"errorCode": "SESSION_TIMEOUT"}, "timeout"),
+        ({"error": {"message": "no"}}, "worker"),
+    ],
+)
+def test_an_end_that_says_it_is_none_is_a_failure(told: dict[str, Any], code: str) -> None:
+    assert verdict(fold(output("All fine."), complete("All fine.", **told))) == code
+
+
+@pytest.mark.parametrize("told", [{"success": True}, {"status": "done"}, {"errorCode": None}])
+def test_an_end_that_says_it_is_one_is_none(told: dict[str, Any]) -> None:
+    assert fold(output("All fine."), complete("All fine.", **told)).failure is None
 
 
 def test_a_card_without_a_known_connection_time_is_not_taken_for_a_replay() -> None:
-    assert belongs_to_turn(event("question", "random", at=1), MINE, connected_ms=None)
+    assert belongs_to_turn(event("question", "random", at=1), MINE, backlog=None)
 
 
 def test_in_a_merged_turn_the_other_messages_events_are_mine_too() -> None:
@@ -454,7 +483,7 @@ def test_two_messages_on_one_stream_get_each_its_own_turn(
     (first, second), stream = told
     for message_id, story in (("m-1", first), ("m-2", second)):
         ids = frozenset({message_id})
-        own = events_of_turn(stream, ids, connected_ms=CONNECTED_MS)
+        own = events_of_turn(stream, ids, backlog=Backlog(CONNECTED_MS))
         assert own == story
         assert fold_turn("hello", own) == fold_turn("hello", story)
 

@@ -63,12 +63,13 @@ def _ways(kind: str, found: Any) -> float:
         return _ways_of_all(list(found))
     if kind == "GROUPREF_EXISTS":
         return sum(_ways_of_all(list(branch)) for branch in found[1:] if branch is not None)
+    if kind == "GROUPREF":
+        return _ENDLESS  # it compares a text of any length at each try
     return math.inf  # of a later Python
 
 
 _ONE_WAY: Final = frozenset(
-    {"LITERAL", "NOT_LITERAL", "ANY", "ANY_ALL", "IN", "RANGE", "CATEGORY", "AT", "GROUPREF"}
-    | {"FAILURE"}
+    {"LITERAL", "NOT_LITERAL", "ANY", "ANY_ALL", "IN", "RANGE", "CATEGORY", "AT"} | {"FAILURE"}
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from lobu_provider.blank import is_blank
 from lobu_provider.config.settings import Settings
@@ -91,7 +91,9 @@ def _messages(
         if not is_blank(prompt):
             warnings.append("The prompt was not sent: vars.transcript takes its place.")
         return transcript.turns, warnings
-    warnings = _ignored_transcript(variables.get("transcript"))
+    warnings = _ignored_transcript(
+        variables.get("transcript"), meant=config.string_transcript == "prompt"
+    )
     chat = read_chat_prompt(prompt)
     if chat is not None:
         warnings += _chat_warnings(chat.history_length, chat.has_system, live=live)
@@ -105,7 +107,18 @@ def _messages(
     return [prompt], warnings
 
 
-def _ignored_transcript(value: Any) -> list[str]:
+_SPLIT_OR_MEANT: Final = (
+    "vars.transcript is a single string that the prompt holds, so the prompt was sent. If it was "
+    "a list, promptfoo has split it into one test per entry: set disableVarExpansion: true in the "
+    "test's options. If it is meant as it is, set stringTranscript: prompt in the config."
+)
+
+
+def _ignored_transcript(value: Any, *, meant: bool) -> list[str]:
+    if isinstance(value, str) and value.strip() and not meant:
+        return [_SPLIT_OR_MEANT]
+    if isinstance(value, list) and value:
+        return ["vars.transcript holds nothing but blanks, so the prompt was sent."]
     if value is None or isinstance(value, (str, list)):
         return []
     kind = "mapping" if isinstance(value, Mapping) else type(value).__name__

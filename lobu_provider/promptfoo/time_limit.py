@@ -14,6 +14,10 @@ from lobu_provider.errors import error_for, failure
 _HOST_MARGIN_S: Final = 5.0
 """How long before promptfoo's own limit a call ends: its answer must still travel."""
 
+_HOST_MARGIN_SHARE: Final = 0.2
+"""At most this part of it, where the limit itself is short. promptfoo's clock runs from before the
+worker has read the call."""
+
 
 class TimeLimit:
     """The deadline of one call.
@@ -40,8 +44,7 @@ class TimeLimit:
         self._host_limit_s = host_limit_s
         self._usable_s = math.inf
         if host_limit_s is not None:
-            # A tenth where the limit itself is short.
-            self._usable_s = host_limit_s - min(_HOST_MARGIN_S, host_limit_s * 0.1)
+            self._usable_s = host_limit_s - min(_HOST_MARGIN_S, host_limit_s * _HOST_MARGIN_SHARE)
         self._timeout_s = timeout_s
         self._own_deadline = begin_s + timeout_s
         self._host_deadline = begin_s + self._usable_s

@@ -45,12 +45,12 @@ def read_transcript(
             leave braces as they are. A turn that is blank once filled in counts as blank.
 
     Raises:
-        ConfigError: a plain string that the prompt does not contain, an item that is not text, or
-            a turn that cannot be filled in.
+        ConfigError: a plain string that the prompt does not hold as words of its own, an item that
+            is not text, or a turn that cannot be filled in.
     """
     items = _as_list(value)
     if items is None:
-        if isinstance(value, str) and not string_means_prompt and value.strip() not in prompt:
+        if isinstance(value, str) and not string_means_prompt and not _is_in(prompt, value):
             raise _split(value)
         return None
     turns = [_text_of(item, index) for index, item in enumerate(items)]
@@ -63,6 +63,12 @@ def read_transcript(
     if variables is None:
         warnings += _unfilled_templates(kept)
     return Transcript(kept, warnings) if kept else None
+
+
+def _is_in(prompt: str, value: str) -> bool:
+    """Return whether the prompt was made with a text: not only of letters inside its words."""
+    words = value.strip()
+    return not words or re.search(rf"(?<!\w){re.escape(words)}(?!\w)", prompt) is not None
 
 
 def _unfilled_templates(turns: list[str]) -> list[str]:

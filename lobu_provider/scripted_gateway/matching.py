@@ -12,6 +12,8 @@ from lobu_provider.scripted_gateway.script import Match, ReplyEntry
 
 _NEAREST: Final = 3
 _SHOWN_CHARS: Final = 120
+_COMPARED_CHARS: Final = 2000
+"""Of a message; to compare takes the square of its length."""
 
 
 @dataclass(frozen=True)
@@ -100,11 +102,15 @@ def _likeness(match: Match | None, content: str) -> float:
     """Return how alike pattern and message are, 0 to 1, by their words."""
     if match is None:
         return 1.0
-    wanted = re.findall(r"\w+", (match.equals or match.contains or match.regex or "").casefold())
-    said = re.findall(r"\w+", content.casefold())
+    wanted = _words(match.equals or match.contains or match.regex or "")
+    said = _words(content)
     shared = len(set(wanted) & set(said)) / max(len(set(wanted)), 1)
     letters = difflib.SequenceMatcher(None, " ".join(wanted), " ".join(said)).ratio()
     return max(shared, letters)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text[:_COMPARED_CHARS].casefold())
 
 
 def _cut(text: str) -> str:

@@ -28,6 +28,8 @@ from lobu_provider.errors import ConfigError
         "(?:a|a)(?:a|a)" * 20,
         "(?i:(a+)+b)",
         "(x)?(?(1)(a+)+b|c)",
+        r"(a*)(a*)\2\1b",
+        r"(.*).*\1\1!x",
     ],
 )
 def test_a_pattern_that_could_search_for_ever_is_refused_by_name(pattern: str) -> None:

@@ -236,3 +236,15 @@ def test_any_context_gives_a_plan_or_a_config_error(prompt: str, context: Any) -
         assert found.messages
         assert all(text.strip() for text in found.messages)
         assert found.session.thread.strip()
+
+
+def test_a_string_that_was_perhaps_a_list_is_told() -> None:
+    (warning,) = plan("Say: hi there!", {"vars": {"transcript": "hi there"}}).warnings
+    assert "promptfoo has split it" in warning
+    assert "disableVarExpansion: true" in warning
+    assert "stringTranscript: prompt" in warning
+
+
+def test_a_transcript_of_blanks_is_told() -> None:
+    (warning,) = plan("hi", {"vars": {"transcript": ["", " "]}}).warnings
+    assert "nothing but blanks" in warning

@@ -40,6 +40,19 @@ def test_the_config_wins_over_the_variable(
     assert host_limit_s({"config": {"timeout": value}}) == seconds
 
 
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("4000", 4.0), (4000, 4.0), ("4000ms", 4.0), (" 4000.9", 4.0), ("1e4", 0.001)],
+)
+def test_the_env_of_promptfoos_config_wins_and_is_read_as_promptfoo_reads_it(
+    value: Any, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REQUEST_TIMEOUT_MS", "60000")
+    assert host_limit_s({"env": {"REQUEST_TIMEOUT_MS": value}}) == seconds
+    assert host_limit_s({"env": {"OTHER": "1"}}) == 60.0
+    assert host_limit_s({"env": [value]}) == 60.0
+
+
 @pytest.mark.parametrize("odd", ODD)
 def test_an_odd_value_is_passed_over(odd: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REQUEST_TIMEOUT_MS", "60000")

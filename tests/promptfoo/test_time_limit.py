@@ -34,7 +34,7 @@ async def test_time_that_passed_before_counts(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize(
-    ("host_limit_s", "deadline"), [(300.0, 220.0), (60.0, 155.0), (10.0, 109.0)]
+    ("host_limit_s", "deadline"), [(300.0, 220.0), (60.0, 155.0), (10.0, 108.0)]
 )
 async def test_a_call_ends_some_seconds_before_promptfoos_limit(
     clock: Clock, host_limit_s: float, deadline: float

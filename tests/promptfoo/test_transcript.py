@@ -116,6 +116,14 @@ def test_a_string_that_the_prompt_contains_is_what_the_prompt_is_made_of(prompt:
     assert read(" first turn\n", prompt) is None
 
 
+@pytest.mark.parametrize(
+    ("value", "prompt"),
+    [("no", "Tell me now: how?"), ("hi", "What is this?"), ("I", "Is it?"), ("refund", "refunds")],
+)
+def test_letters_inside_the_prompts_words_are_no_excuse(value: str, prompt: str) -> None:
+    refusal(value, prompt)
+
+
 def test_who_means_a_string_can_say_so() -> None:
     assert read("first turn", "other", string_means_prompt=True) is None
     assert read('["a"]', "other", string_means_prompt=True) == Transcript(["a"], [])
