@@ -86,7 +86,9 @@ test('a type that begins with not- is refused, since it would turn mistakes into
 });
 
 test('every file of the folder has its twin in Python', { skip: !existsSync(GOLDEN) }, () => {
-  for (const name of ['values', 'names', 'patterns', 'templates', 'evidence', 'arguments', 'options', 'judge']) {
+  for (const name of ['values', 'names', 'patterns', 'templates', 'evidence', 'arguments', 'options', 'judge',
+    'transforms', 'evidence_text',
+  ]) {
     assert.ok(existsSync(path.join(here, '..', '..', 'lobu_provider', 'assertions', `${name}.py`)));
   }
 });
