@@ -22,7 +22,14 @@ from lobu_provider.promptfoo.trace_assertions import looks_at_arguments, trace_a
 from lobu_provider.redaction import Redactor
 from lobu_provider.spans.conversation_spans import CUT, Showing, TracedCall, spans_of
 from lobu_provider.spans.model import Span, TraceParent, parse_traceparent
-from lobu_provider.spans.otlp import LIMIT_S, NEEDED_LIMIT_S, deliver, encode
+from lobu_provider.spans.otlp import (
+    BACKEND_ADVICE,
+    BACKEND_LIMIT_S,
+    LIMIT_S,
+    NEEDED_LIMIT_S,
+    deliver,
+    encode,
+)
 
 SPANS_KEY: Final = "lobuSpans"
 """The key of a response under which a caller that makes the spans itself finds what to make."""
@@ -46,6 +53,8 @@ class CallTracing:
         self._mode: Literal["auto", "required", "best-effort", "off"] = "off"
         self._arguments: Literal["full", "redacted", "none"] = "full"
         self._endpoint = ""
+        self._backend: str | None = None
+        self._backend_headers: Mapping[str, str] = {}
         self._asserted: list[str] = []
         self._warning: str | None = None
 
@@ -59,6 +68,8 @@ class CallTracing:
         self._mode = settings.tracing
         self._arguments = settings.config.trace_arguments
         self._endpoint = settings.otlp_endpoint
+        self._backend = settings.otlp_backend
+        self._backend_headers = settings.otlp_backend_headers
         self._asserted = trace_assertions(context)
         if self._asserted:
             self._refuse_hidden()
@@ -128,10 +139,30 @@ class CallTracing:
         spans = spans_of(_traced(record), parent, zero_ns=zero_ns, showing=showing)
         if self._mode != "best-effort":
             self._refuse_cut(record, spans)
-        if self._in_response:
-            return {SPANS_KEY: self._for_the_caller(record, parent, spans)}
+        async with anyio.create_task_group() as tasks:
+            if self._backend is not None:
+                body = encode(spans, parent.trace_id)
+                tasks.start_soon(self._tell_backend, record, body, self._backend)
+            if self._in_response:
+                return {SPANS_KEY: self._for_the_caller(record, parent, spans)}
+            await self._deliver(record, encode(spans, parent.trace_id))
+        return {}
+
+    async def _tell_backend(self, record: CallRecord, body: bytes, backend: str) -> None:
         lost = await deliver(
-            encode(spans, parent.trace_id),
+            body,
+            backend,
+            to_promptfoo=False,
+            limit_s=BACKEND_LIMIT_S,
+            headers=self._backend_headers,
+            advice=BACKEND_ADVICE,
+        )
+        if lost is not None:
+            record.warnings.append(lost.message)
+
+    async def _deliver(self, record: CallRecord, body: bytes) -> None:
+        lost = await deliver(
+            body,
             self._endpoint,
             # With 'required' the user vouches for whoever takes them.
             to_promptfoo=self._mode == "auto" and bool(self._asserted),
@@ -139,7 +170,6 @@ class CallTracing:
         )
         if lost is not None:
             self._lost(record, lost)
-        return {}
 
     def _refuse_cut(self, record: CallRecord, spans: list[Span]) -> None:
         cut = [span.name for span in spans if CUT in span.attributes]
