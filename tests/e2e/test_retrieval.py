@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 import sys
@@ -57,6 +56,17 @@ SCRIPT = {
             ],
         },
         {"match": "no search", "steps": [{"text": "Hello."}]},
+        {
+            "match": "return order",
+            "steps": [{"tool": {"name": "lookup_order", "input": {"id": 17}}}, {"text": "Sure?"}],
+        },
+        {
+            "match": "refund it",
+            "steps": [
+                {"tool": {"name": "refund_order", "input": {}, "result_summary": {"id": "r1"}}},
+                {"text": "Done."},
+            ],
+        },
     ],
 }
 CASES = {
@@ -68,36 +78,23 @@ CASES = {
 }
 """The turns of each, and whether what is asserted of its context holds."""
 
-NEVER = {
-    "type": "llm-rubric",
-    "transform": f"{IN_PYTHON}evidence",
-    "value": 'Somewhere stands "Tool call 1: refund_order".',
-}
+REFUND = ["I want to return order 17.", "Yes, please refund it."]
 
 
-def in_javascript(assertion: dict[str, Any]) -> dict[str, Any]:
+def in_form_of(door: str, assertion: dict[str, Any]) -> dict[str, Any]:
+    """The Python file through the Python door, the JavaScript one through the other."""
+    start = IN_PYTHON if door == "hook" else IN_JAVASCRIPT
     return {
-        key: value.replace(IN_PYTHON, IN_JAVASCRIPT) if isinstance(value, str) else value
+        key: value.replace(IN_PYTHON, start) if isinstance(value, str) else value
         for key, value in assertion.items()
     }
 
 
-def case(name: str, turns: list[str]) -> dict[str, Any]:
-    test: dict[str, Any] = {"query": turns[-1]}
+def case(name: str, turns: list[str], assertions: list[dict[str, Any]]) -> dict[str, Any]:
+    given: dict[str, Any] = {"query": turns[-1]}
     if len(turns) > 1:
-        test["transcript"] = [turns]
-    in_python = ASSERTS["retrieval"]
-    forms = [*ASSERTS["inline"], *in_python, *map(in_javascript, in_python)]
-    return {"description": name, "vars": test, "assert": copy.deepcopy(forms)}
-
-
-def refund(name: str, *assertions: dict[str, Any]) -> dict[str, Any]:
-    turns = ["I want to return order 17.", "Yes, please refund it."]
-    return {
-        "description": name,
-        "vars": {"transcript": [turns]},
-        "assert": list(assertions),
-    }
+        given["transcript"] = [turns]
+    return {"description": name, "vars": given, "assert": assertions}
 
 
 def parts(row: dict[str, Any]) -> list[dict[str, Any]]:
@@ -109,50 +106,38 @@ def parts(row: dict[str, Any]) -> list[dict[str, Any]]:
 def test_each_row_reaches_a_verdict_and_the_right_one(promptfoo: Promptfoo, door: str) -> None:
     install(promptfoo.folder)
     (promptfoo.folder / "script.json").write_text(json.dumps(SCRIPT), encoding="utf-8")
-    rubric = {
-        **ASSERTS["evidence"][0],
-        "value": 'First "Tool call 1: lookup_order", then "Call 2".',
-    }
-    f1 = ASSERTS["f1"][0]
-    agents = [provider("script:script.json"), {**provider("script:demo"), "label": "demo"}]
-    for agent in agents if door == "package" else []:
-        agent["id"] = PACKAGE
+    by_file = [in_form_of(door, one) for one in ASSERTS["retrieval"]]
+    (rubric,), (f1,) = [in_form_of(door, one) for one in ASSERTS["evidence"]], ASSERTS["f1"]
+    met = {**rubric, "value": 'First "Tool call 1: lookup_order", then "Call 2 reported".'}
+    not_met = {**rubric, "value": 'Somewhere stands "Tool call 1: refund_order".'}
+    agent = provider("script:script.json")
+    agent["id"] = agent["id"] if door == "hook" else PACKAGE
     run = promptfoo.eval(
         {
             "prompts": ["{{query}}"],
-            "providers": agents,
+            "providers": [agent],
             "defaultTest": {"options": {"provider": f"file://{ROOT / 'examples' / 'grader.py'}"}},
             "tests": [
                 *(
-                    {**case(name, turns), "providers": ["agent"]}
+                    case(name, turns, [*ASSERTS["inline"], *by_file])
                     for name, (turns, _) in CASES.items()
                 ),
-                {
-                    **refund("evidence", rubric, in_javascript(rubric), f1),
-                    "providers": ["demo"],
-                },
-                {
-                    **refund(
-                        "wrong", NEVER, in_javascript(NEVER), {**f1, "value": ["track_parcel"]}
-                    ),
-                    "providers": ["demo"],
-                },
+                case("right", REFUND, [met, f1]),
+                case("wrong", REFUND, [not_met, {**f1, "value": ["track_parcel"]}]),
             ],
         },
         "-j",
-        "4",
+        "1",
         LOBU_PYTHON=sys.executable,
         LOBU_TRANSFORMS=str(HOOK.parent / "lobu_transforms.py"),
     )
-    rows = {row["testCase"]["description"]: row for row in run.rows}
     assert len(run.rows) == len(CASES) + 2, run.log
+    rows = {row["testCase"]["description"]: parts(row) for row in run.rows}
     for name, (_, holds) in CASES.items():
-        reasons = [part["reason"] for part in parts(rows[name])]
-        assert len(reasons) == 9
-        assert reasons[:3] == reasons[3:6] == reasons[6:9], name  # in each form
-        assert [part["pass"] for part in parts(rows[name])] == [holds] * 9, reasons
-    assert [part["pass"] for part in parts(rows["evidence"])] == [True] * 3
-    wrong = parts(rows["wrong"])
-    assert [part["pass"] for part in wrong] == [False] * 3
-    assert wrong[0]["reason"] == "not found: Tool call 1: refund_order"
-    assert "track_parcel" in wrong[2]["reason"]
+        reasons = [part["reason"] for part in rows[name]]
+        assert [part["pass"] for part in rows[name]] == [holds] * 6, (name, reasons)
+        assert reasons[:3] == reasons[3:]  # in both forms
+    assert [part["pass"] for part in rows["right"]] == [True] * 2
+    assert [part["pass"] for part in rows["wrong"]] == [False] * 2
+    assert rows["wrong"][0]["reason"] == "not found: Tool call 1: refund_order"
+    assert "Called: [lookup_order, refund_order]" in rows["wrong"][1]["reason"]
