@@ -17,7 +17,7 @@ import anyio
 from lobu_provider.config.settings import Settings
 from lobu_provider.errors import ConfigError, Failure, config_error, failure
 from lobu_provider.promptfoo.call_record import CallRecord
-from lobu_provider.promptfoo.response import describe_failure
+from lobu_provider.promptfoo.span_handover import handover
 from lobu_provider.promptfoo.trace_assertions import looks_at_arguments, trace_assertions
 from lobu_provider.redaction import Redactor
 from lobu_provider.spans.conversation_spans import CUT, Showing, TracedCall, spans_of
@@ -144,7 +144,9 @@ class CallTracing:
                 body = encode(spans, parent.trace_id)
                 tasks.start_soon(self._tell_backend, record, body, self._backend)
             if self._in_response:
-                return {SPANS_KEY: self._for_the_caller(record, parent, spans)}
+                needed = self._needed and record.first_failure is None
+                why = self._why_it_matters() if needed else None
+                return {SPANS_KEY: handover(parent, spans, why_needed=why)}
             await self._deliver(record, encode(spans, parent.trace_id))
         return {}
 
@@ -196,42 +198,6 @@ class CallTracing:
             f"The test asserts {self._asserted[0]}, which cannot be judged without them: "
             "not-trajectory:* would pass whatever the agent did."
         )
-
-    def _for_the_caller(
-        self, record: CallRecord, parent: TraceParent, spans: list[Span]
-    ) -> dict[str, Any]:
-        """What to make, and what to do where that is not possible: as JSON."""
-        needed = self._needed and record.first_failure is None
-        lost = failure(
-            "config",
-            "The spans of this conversation were not taken by promptfoo's tracer.",
-            phase="turn",
-        )
-        return {
-            "parent": {
-                "traceId": parent.trace_id,
-                "spanId": parent.span_id,
-                "traceFlags": parent.flags,
-            },
-            "spans": [
-                {
-                    "id": span.span_id,
-                    "parent": span.parent_id,
-                    "name": span.name,
-                    "kind": span.kind,
-                    "start": list(divmod(span.start_ns, 10**9)),
-                    "end": list(divmod(span.end_ns, 10**9)),
-                    "attributes": dict(span.attributes),
-                    **({} if span.error is None else {"error": span.error}),
-                }
-                for span in spans
-            ],
-            "ifLost": {
-                "needed": needed,
-                "message": f"{lost.message} {self._why_it_matters()}" if needed else lost.message,
-                "error": describe_failure(lost),
-            },
-        }
 
 
 def _cannot_be_judged(assertion: str, why: str) -> ConfigError:

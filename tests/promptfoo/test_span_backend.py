@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.promptfoo.test_tracing import ASSERTION, NO_ADDRESS, NOBODY, SPANS_KEY, call, warnings
+from lobu_provider.promptfoo.tracing import SPANS_KEY
+from tests.promptfoo.test_tracing import ASSERTION, NO_ADDRESS, NOBODY, call, warnings
 from tests.promptfoo.test_tracing import time_to_deliver as time_to_deliver  # a fixture
 from tests.spans.conftest import Receiver, listening
 from tests.spans.conftest import receiver as receiver  # a fixture
