@@ -122,6 +122,8 @@ def test_each_row_reaches_a_verdict_and_the_right_one(promptfoo: Promptfoo, door
                     case(name, turns, [*ASSERTS["inline"], *by_file])
                     for name, (turns, _) in CASES.items()
                 ),
+                case("second turn", CASES["two turns, three searches"][0], ASSERTS["turn"]),
+                case("no second turn", CASES["hit"][0], ASSERTS["turn"]),
                 case("right", REFUND, [met, f1]),
                 case("wrong", REFUND, [not_met, {**f1, "value": ["track_parcel"]}]),
             ],
@@ -131,12 +133,14 @@ def test_each_row_reaches_a_verdict_and_the_right_one(promptfoo: Promptfoo, door
         LOBU_PYTHON=sys.executable,
         LOBU_TRANSFORMS=str(HOOK.parent / "lobu_transforms.py"),
     )
-    assert len(run.rows) == len(CASES) + 2, run.log
+    assert len(run.rows) == len(CASES) + 4, run.log
     rows = {row["testCase"]["description"]: parts(row) for row in run.rows}
     for name, (_, holds) in CASES.items():
         reasons = [part["reason"] for part in rows[name]]
         assert [part["pass"] for part in rows[name]] == [holds] * 6, (name, reasons)
         assert reasons[:3] == reasons[3:]  # in both forms
+    assert rows["second turn"][0]["pass"]
+    assert not rows["no second turn"][0]["pass"]
     assert [part["pass"] for part in rows["right"]] == [True] * 2
     assert [part["pass"] for part in rows["wrong"]] == [False] * 2
     assert rows["wrong"][0]["reason"] == "not found: Tool call 1: refund_order"
