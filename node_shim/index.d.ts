@@ -163,6 +163,13 @@ export interface LobuProviderConfig {
    */
   otlpEndpoint?: string | null;
   /**
+   * A second address that the same spans are posted to as OTLP/JSON, e.g. that of an observability
+   * service. A failure there is never more than a warning.
+   */
+  otlpBackend?: string | null;
+  /** Request headers for `otlpBackend`, as `NAME: {env: VARIABLE}`. Treated as secrets. */
+  otlpBackendHeaders?: Record<string, { env: string }> | null;
+  /**
    * What spans tell of a tool call's arguments: all, their keys with the values hidden, or nothing.
    * Secrets of the call are always hidden.
    * @default 'full'

@@ -107,6 +107,19 @@ def test_the_script_format_names_every_key() -> None:
     ] == []
 
 
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))])
+def test_what_a_page_links_to_in_this_repository_is_there(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", text)
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_pictures_are_small() -> None:
+    pictures = list((ROOT / "docs").rglob("*.png"))
+    assert pictures
+    assert [path.name for path in pictures if path.stat().st_size > 250_000] == []
+
+
 def test_the_changelog_knows_the_version() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert "## [Unreleased]" in changelog or f"## [{lobu_provider.__version__}]" in changelog

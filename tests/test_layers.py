@@ -48,6 +48,7 @@ NARROWER = {
     "hook": {
         "abort",
         "assertions.judge",
+        "assertions.transforms",
         "event_loop",
         "extension.hooks",
         "promptfoo.host_limit",
@@ -79,7 +80,12 @@ THIRD_PARTY = {
     "click": {"cli"},
 }  # fmt: skip
 
-LOADED_BY_PATH = ["hook.lobu_hook", "hook.lobu_extension", "hook.lobu_assertions"]
+LOADED_BY_PATH = [
+    "hook.lobu_hook",
+    "hook.lobu_extension",
+    "hook.lobu_assertions",
+    "hook.lobu_transforms",
+]
 
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
@@ -163,4 +169,6 @@ def test_the_hook_loads_in_pythons_older_than_our_floor_and_says_what_is_missing
 def test_the_hook_stands_alone_in_its_folder() -> None:
     # promptfoo puts the folder first on the import path: a neighbour would shadow a module.
     names = {path.name for path in (ROOT / "hook").iterdir()}
-    assert names - {"__pycache__"} == {"lobu_hook.py", "lobu_extension.py", "lobu_assertions.py"}
+    assert names - {"__pycache__"} == {
+        "lobu_hook.py", "lobu_extension.py", "lobu_assertions.py", "lobu_transforms.py"
+    }  # fmt: skip

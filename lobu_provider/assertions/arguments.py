@@ -140,7 +140,7 @@ def _by_operator(wanted: Mapping[str, Any], actual: Any, path: str) -> list[str]
     else:
         pattern = compile_pattern(wanted["$regex"], wanted.get("$flags", ""))
         text = _as_text(actual)
-        fits = text is not None and pattern.search(text) is not None
+        fits = text is not None and pattern.found_in(text)
     return [] if fits else [_differs(path, _show_wanted(wanted), actual)]
 
 

@@ -149,7 +149,7 @@ def retrieved(options: Mapping[str, Any], evidence: Evidence) -> Outcome:
     if "regex" in options:
         flags = options.get("flags", "")
         pattern = compile_pattern(options["regex"], flags)
-        if not any(pattern.search(snippet) for snippet in snippets):
+        if not any(pattern.found_in(snippet) for snippet in snippets):
             failures.append(f"no snippet{where} matches /{options['regex']}/{flags}")
     if failures and snippets:
         failures.append(f"snippets were {show_list([show(text, 120) for text in snippets])}")

@@ -1,24 +1,44 @@
 """One dialect of regular expressions that means the same in Python and in JavaScript.
 
-A pattern is read here and written anew in what both engines understand alike. What they read
+A pattern is read here and searched for by ``pattern_search``. What the languages read
 differently is refused, with its place. docs/assertions.md describes the dialect.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
+from lobu_provider.assertions.pattern_search import (
+    MAX_PLACES,
+    At,
+    Characters,
+    Choice,
+    Look,
+    Node,
+    Repeat,
+    Search,
+    Sequel,
+    TooLargeError,
+)
 from lobu_provider.assertions.values import show
 
 MAX_REPEATS: Final = 1000
 
-_SETS: Final = {"d": "0-9", "w": "A-Za-z0-9_", "s": " \\t\\n\\r\\f\\v"}
+MAX_DEPTH: Final = 50
+"""Groups in groups."""
+
+Ranges = list[tuple[int, int]]
+"""First and last code point of each."""
+
+_SETS: Final[dict[str, Ranges]] = {
+    "d": [(48, 57)],
+    "w": [(48, 57), (65, 90), (95, 95), (97, 122)],
+    "s": [(9, 13), (32, 32)],
+}
 _CONTROLS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v"}
-_WORD: Final = "[A-Za-z0-9_]"
-_EDGE: Final = f"(?:(?<={_WORD})(?!{_WORD})|(?<!{_WORD})(?={_WORD}))"
-_NO_EDGE: Final = f"(?:(?<={_WORD})(?={_WORD})|(?<!{_WORD})(?!{_WORD}))"
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 
 
@@ -27,17 +47,27 @@ class PatternError(ValueError):
 
 
 @lru_cache(maxsize=128)  # one is checked first, then searched for in many texts
-def compile_pattern(pattern: str, flags: str = "") -> re.Pattern[str]:
-    """Return the compiled pattern.
+def compile_pattern(pattern: str, flags: str = "") -> Search:
+    """Return the pattern, ready to be looked for.
 
     Args:
         pattern: of the dialect; a leading ``(?i)`` is the flag ``i``.
         flags: ``i`` or nothing.
 
     Raises:
-        PatternError: it is not of the dialect.
+        PatternError: it is not of the dialect, or too large.
     """
-    return re.compile(translate(pattern, flags))
+    ignore_case = flags == "i" or pattern.startswith("(?i)")
+    body = pattern[4:] if pattern.startswith("(?i)") else pattern
+    if not body:
+        raise PatternError("the pattern is empty, and would match anything")
+    try:
+        return Search(_Reader(body, ignore_case).read())
+    except TooLargeError:
+        text = f"its counts multiply to more than {MAX_PLACES} characters; write smaller ones"
+        raise PatternError(f"pattern {show(pattern)}: {text}") from None
+    except PatternError as exc:
+        raise PatternError(f"pattern {show(pattern)}: {exc}") from None
 
 
 def pattern_problems(pattern: str, flags: str = "") -> list[str]:
@@ -49,36 +79,29 @@ def pattern_problems(pattern: str, flags: str = "") -> list[str]:
     return []
 
 
-def translate(pattern: str, flags: str = "") -> str:
-    """Return the pattern as both engines read it, without flags."""
-    ignore_case = flags == "i" or pattern.startswith("(?i)")
-    body = pattern[4:] if pattern.startswith("(?i)") else pattern
-    if not body:
-        raise PatternError("the pattern is empty, and would match anything")
-    try:
-        return _Reader(body, ignore_case).read()
-    except PatternError as exc:
-        raise PatternError(f"pattern {show(pattern)}: {exc}") from None
+class _Group(NamedTuple):
+    """A group that is not closed yet."""
+
+    kind: str
+    choices: list[list[Node]]
 
 
 class _Reader:
-    """Reads a pattern from left to right and writes its translation."""
+    """Reads a pattern from left to right."""
 
     def __init__(self, body: str, ignore_case: bool) -> None:
         self._body = body
         self._at = 0
         self._ignore_case = ignore_case
-        self._out: list[str] = []
-        self._groups: list[bool] = []
-        """Of each open group whether it can be repeated."""
+        self._groups = [_Group("whole", [[]])]
         self._repeatable = False
 
-    def read(self) -> str:
+    def read(self) -> Node:
         while self._at < len(self._body):
             self._step(self._take())
-        if self._groups:
+        if len(self._groups) > 1:
             raise PatternError("a group is not closed")
-        return "".join(self._out)
+        return _choice(self._groups[0].choices)
 
     def _take(self) -> str:
         if self._at == len(self._body):
@@ -89,9 +112,12 @@ class _Reader:
     def _next(self, text: str) -> bool:
         return self._body.startswith(text, self._at)
 
-    def _write(self, text: str, *, repeatable: bool) -> None:
-        self._out.append(text)
+    def _add(self, node: Node, *, repeatable: bool) -> None:
+        self._groups[-1].choices[-1].append(node)
         self._repeatable = repeatable
+
+    def _place(self, kind: Literal["start", "end", "edge", "no edge"]) -> None:
+        self._add(At(kind), repeatable=False)
 
     def _refuse(self, text: str) -> PatternError:
         return PatternError(f"{text} (character {self._at})")
@@ -100,25 +126,24 @@ class _Reader:
         if character == "\\":
             self._escape()
         elif character == "[":
-            self._write(self._character_class(), repeatable=True)
+            self._add(self._character_class(), repeatable=True)
         elif character == "(":
             self._open()
         elif character == ")":
-            if not self._groups:
-                raise self._refuse("there is no group to close; for the character write \\)")
-            self._write(")", repeatable=self._groups.pop())
-        elif character in "|^":
-            self._write(character, repeatable=False)
-        elif character == "$":
-            self._write("(?![\\s\\S])", repeatable=False)
+            self._close()
+        elif character == "|":
+            self._groups[-1].choices.append([])
+            self._repeatable = False
+        elif character in "^$":
+            self._place("start" if character == "^" else "end")
         elif character == ".":
-            self._write("[^\\n]", repeatable=True)
+            self._add(Characters(((10, 10),), negated=True), repeatable=True)
         elif character in "*+?{":
             self._repeat(character)
         elif character in "]}":
             raise self._refuse(f"for the character write \\{character}")
         else:
-            self._write(self._literal(character), repeatable=True)
+            self._add(self._literal(character), repeatable=True)
 
     def _open(self) -> None:
         kind = "?:"
@@ -130,8 +155,20 @@ class _Reader:
                     "groups ( and (?:, lookahead (?= and (?!, and (?i) at the start"
                 )
             self._at += 2
-        self._groups.append(kind == "?:")
-        self._write(f"({kind}", repeatable=False)
+        if len(self._groups) > MAX_DEPTH:
+            raise self._refuse(f"groups stand in groups, more than {MAX_DEPTH} deep")
+        self._groups.append(_Group(kind, [[]]))
+        self._repeatable = False
+
+    def _close(self) -> None:
+        if len(self._groups) == 1:
+            raise self._refuse("there is no group to close; for the character write \\)")
+        group = self._groups.pop()
+        node = _choice(group.choices)
+        if group.kind == "?:":
+            self._add(node, repeatable=True)
+        else:
+            self._add(Look(node, wanted=group.kind == "?="), repeatable=False)
 
     def _repeat(self, character: str) -> None:
         if not self._repeatable:
@@ -139,12 +176,14 @@ class _Reader:
                 f"{character} has nothing to repeat; possessive forms are not in the dialect, and "
                 f"for the character write \\{character}"
             )
-        text = self._count() if character == "{" else character
+        least, most = self._count() if character == "{" else _REPEATS[character]
         if self._next("?"):
-            text += self._take()
-        self._write(text, repeatable=False)
+            self._take()  # which way is tried first makes no difference to whether there is one
+        nodes = self._groups[-1].choices[-1]
+        nodes[-1] = Repeat(nodes[-1], least, most)
+        self._repeatable = False
 
-    def _count(self) -> str:
+    def _count(self) -> tuple[int, int | None]:
         found = re.compile(r"([0-9]{1,4})(,([0-9]{0,4}))?\}").match(self._body, self._at)
         if found is None:
             raise self._refuse("after { comes {n}, {n,} or {n,m}; for the character write \\{")
@@ -152,19 +191,17 @@ class _Reader:
         if max(least, most) > MAX_REPEATS or most < least:
             raise self._refuse(f"a count goes from the least to the most, up to {MAX_REPEATS}")
         self._at = found.end()
-        if not found[2]:
-            return f"{{{least}}}"
-        return f"{{{least},{most if found[3] else ''}}}"
+        return least, None if found[2] and not found[3] else most
 
     def _escape(self) -> None:
         character = self._take()
         if character.lower() in _SETS:
-            no = "" if character in _SETS else "^"
-            self._write(f"[{no}{_SETS[character.lower()]}]", repeatable=True)
+            ranges = tuple(_SETS[character.lower()])
+            self._add(Characters(ranges, negated=character.isupper()), repeatable=True)
         elif character in "bB":
-            self._write(_EDGE if character == "b" else _NO_EDGE, repeatable=False)
+            self._place("edge" if character == "b" else "no edge")
         else:
-            self._write(self._literal(self._escaped(character)), repeatable=True)
+            self._add(self._literal(self._escaped(character)), repeatable=True)
 
     def _escaped(self, character: str) -> str:
         """Return the character that stands after a backslash."""
@@ -185,18 +222,18 @@ class _Reader:
             "\\t \\n \\r \\f \\v \\xHH \\uHHHH and a backslash before punctuation"
         )
 
-    def _character_class(self) -> str:
-        start = "^" if self._next("^") else ""
-        self._at += len(start)
+    def _character_class(self) -> Node:
+        negated = self._next("^")
+        self._at += negated
         if self._next("]"):
             raise self._refuse("a class is not empty; for the character write \\]")
-        parts: list[str] = []
+        ranges: Ranges = []
         while not self._next("]"):
-            parts.append(self._class_item(first=not parts))
+            ranges += self._class_item(first=not ranges)
         self._at += 1
-        return f"[{start}{''.join(parts)}]"
+        return Characters(tuple(ranges), negated=negated)
 
-    def _class_item(self, *, first: bool) -> str:
+    def _class_item(self, *, first: bool) -> Ranges:
         character = self._take()
         if character == "\\":
             character = self._take()
@@ -210,7 +247,7 @@ class _Reader:
             if not (first or self._next("]")):
                 raise self._refuse("in a class - stands first or last; else write \\-")
             self._no_range()
-            return "\\x2d"
+            return _points("-")
         if not self._next("-") or self._next("-]"):
             return self._variants(character)
         self._at += 1
@@ -227,7 +264,7 @@ class _Reader:
         if self._next("-") and not self._next("-]"):
             raise self._refuse("in a class a range goes from one character to another")
 
-    def _range(self, start: str) -> str:
+    def _range(self, start: str) -> Ranges:
         end = self._take()
         if end == "\\":
             end = self._escaped_in_class(self._take())
@@ -236,32 +273,36 @@ class _Reader:
         self._no_range()
         if end < start:
             raise self._refuse("in a class a range goes from the lower character to the higher")
+        ranges = [(ord(start), ord(end))]
         if not self._ignore_case:
-            return f"{_written(start)}-{_written(end)}"
+            return ranges
         if not (start.isascii() and end.isascii()):
             raise self._refuse("without case a range has ASCII characters only")
-        parts = [f"{_written(start)}-{_written(end)}"]
         for low, high, shift in (("a", "z", -32), ("A", "Z", 32)):
             lower, upper = max(start, low), min(end, high)
             if lower <= upper:
-                parts.append(f"{chr(ord(lower) + shift)}-{chr(ord(upper) + shift)}")
-        return "".join(parts)
+                ranges.append((ord(lower) + shift, ord(upper) + shift))
+        return ranges
 
-    def _literal(self, character: str) -> str:
-        text = self._variants(character)
-        return text if text == _written(character) else f"[{text}]"
+    def _literal(self, character: str) -> Node:
+        return Characters(tuple(self._variants(character)))
 
-    def _variants(self, character: str) -> str:
+    def _variants(self, character: str) -> Ranges:
         found = [character]
         if self._ignore_case:
             for other in (character.lower(), character.upper()):
                 if len(other) == 1 and other not in found:
                     found.append(other)
-        return "".join(map(_written, found))
+        return _points("".join(found))
 
 
-def _written(character: str) -> str:
-    """A character so that no engine finds a meaning in it."""
-    if character.isascii() and not character.isalnum():
-        return f"\\x{ord(character):02x}"
-    return character
+_REPEATS: Final = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+
+
+def _points(characters: str) -> Ranges:
+    return [(ord(character), ord(character)) for character in characters]
+
+
+def _choice(choices: Sequence[Sequence[Node]]) -> Node:
+    nodes = [Sequel(tuple(nodes)) for nodes in choices]
+    return nodes[0] if len(nodes) == 1 else Choice(tuple(nodes))

@@ -173,7 +173,7 @@ def _found(kind: str, output: str, value: str) -> bool:
         return contains(output, value)
     if kind == "equals":
         return value == output
-    return compile_pattern(value).search(output) is not None
+    return compile_pattern(value).found_in(output)
 
 
 def _score(results: list[_Result]) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -10,6 +9,7 @@ from typing import Any, Final
 from lobu_provider.assertions.arguments import ArgumentRules, differences
 from lobu_provider.assertions.evidence import Call
 from lobu_provider.assertions.names import bare_name, same_name
+from lobu_provider.assertions.pattern_search import Search
 from lobu_provider.assertions.patterns import compile_pattern
 from lobu_provider.assertions.values import show, show_list, times
 
@@ -27,7 +27,7 @@ class Wanted:
 
     name: str | None
     """``None`` for any tool, or with a pattern."""
-    pattern: re.Pattern[str] | None
+    pattern: Search | None
     label: str
     """The tool for a message, without arguments."""
     exact_name: bool
@@ -42,7 +42,7 @@ class Wanted:
     def has_name(self, called: str) -> bool:
         """Return whether a called tool's name is the wanted one."""
         if self.pattern is not None:
-            return any(self.pattern.search(name) for name in (called, bare_name(called)))
+            return any(self.pattern.found_in(name) for name in (called, bare_name(called)))
         return self.name is None or same_name(self.name, called, exact=self.exact_name)
 
     def differences(self, call: Call) -> list[str]:

@@ -21,6 +21,9 @@ FILES: Final = {
     "hook": _File("hook/lobu_hook.py", "what promptfoo loads as the provider (default)"),
     "extension": _File("hook/lobu_extension.py", "what promptfoo runs around a whole run"),
     "assertions": _File("hook/lobu_assertions.py", "what promptfoo loads for assertions"),
+    "transforms": _File(
+        "hook/lobu_transforms.py", "what promptfoo loads for transforms of retrieval and rubrics"
+    ),
     "schema": _File("config/config.schema.json", "JSON schema of the provider's config block"),
 }
 """Everything that can be asked for; a new file is a row here."""
@@ -36,6 +39,7 @@ Example:
   # and in promptfooconfig.yaml:  id: 'file://{{{{env.LOBU_PROVIDER_HOOK}}}}'
   export LOBU_EXTENSION="$(lobu-provider path extension)"
   export LOBU_ASSERTIONS="$(lobu-provider path assertions)"
+  export LOBU_TRANSFORMS="$(lobu-provider path transforms)"
 
 Exit codes: 0 printed, 2 no such name.
 """.format(files="\n".join(f"{name:<10} {file.about}" for name, file in FILES.items()))

@@ -14,11 +14,16 @@ MAX_CONTEXT: Final = 2048
 
 
 def refuse_combinations(config: ProviderConfig) -> None:
-    """Raise for keys of which one takes the sense from the other.
+    """Raise for keys of which one takes the sense from the other, or has none without it.
 
     Raises:
         ConfigError: names both keys, and why they cannot stand together.
     """
+    if config.otlp_backend_headers and config.otlp_backend is None:
+        raise config_error(
+            "config.otlpBackendHeaders does nothing without otlpBackend, the address that they "
+            "are sent to. Add it, or remove them."
+        )
     if not config.retries:
         return
     if config.thread is not None:
@@ -57,6 +62,8 @@ def warnings_of(config: ProviderConfig, gateway: str) -> Iterator[str]:
             f"config.ephemeralContext has {utf16_length(context):,} characters; a gateway uses "
             f"the first {MAX_CONTEXT:,}."
         )
+    if config.otlp_backend is not None and config.tracing in ("off", False):
+        yield "config.otlpBackend gets no spans: config.tracing is 'off'."
     if config.ca_file is not None and gateway.startswith("http://"):
         yield f"config.caFile is not used: the gateway {gateway} is not reached by https."
 

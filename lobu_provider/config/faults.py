@@ -14,7 +14,9 @@ from lobu_provider.config.model import BESIDE_CONFIG, known_keys
 from lobu_provider.errors import ConfigError, config_error
 from lobu_provider.json_safe import json_safe
 
-_SECRET_KEYS: Final = frozenset({"token", "tokenEnv", "tokenFile", "tokenCommand", "headers"})
+_SECRET_KEYS: Final = frozenset(
+    {"token", "tokenEnv", "tokenFile", "tokenCommand", "headers"} | {"otlpBackendHeaders"}
+)
 """Keys whose value is never repeated in a message: it is a secret, or one got there by mistake.
 promptfoo puts a file's content in the place of ``file://token.json``, for example."""
 
@@ -84,6 +86,8 @@ _BRANCH: Final = re.compile(r"str|list\[.*\]|constrained-str|HeaderFromEnv")
 
 _EXPECTED: Final = {
     "headers": "expected a mapping of header names to strings or {env: NAME}",
+    "otlpBackendHeaders": "expected a mapping of header names to {env: NAME}, so that promptfoo "
+    "stores no secret",
     "tokenCommand": "expected a command as one string, or as a list of strings",
     "retrievalTools": "expected a list of tool names",
     "timeoutMs": _MILLISECONDS,

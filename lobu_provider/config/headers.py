@@ -26,8 +26,15 @@ _PLAIN_WORD: Final = re.compile(r"[A-Za-z]{1,20}([ ._/-][A-Za-z]{1,20})*")
 """A header such as ``X-Env: production`` is no secret: masking it would change answers."""
 
 
-def read_headers(given: Mapping[str, str | HeaderFromEnv], env: Environment) -> dict[str, str]:
+def read_headers(
+    given: Mapping[str, str | HeaderFromEnv], env: Environment, key: str = "headers"
+) -> dict[str, str]:
     """Return names and values as they are sent.
+
+    Args:
+        given: as the config writes them.
+        env: where ``{env: NAME}`` looks.
+        key: what the config calls them.
 
     Raises:
         ConfigError: no header can be called this or hold this, the header is one of ours, or the
@@ -35,26 +42,26 @@ def read_headers(given: Mapping[str, str | HeaderFromEnv], env: Environment) -> 
     """
     headers: dict[str, str] = {}
     for name, value in given.items():
-        if name.strip().lower() == "authorization":
+        if key == "headers" and name.strip().lower() == "authorization":
             raise config_error(
                 "config.headers.Authorization: the Lobu token is sent in this header. "
                 "Give the token by LOBU_TOKEN, tokenEnv, tokenFile or tokenCommand."
             )
         if not _HEADER_NAME.fullmatch(name):
-            raise config_error(f"config.headers: {shown(name)} is not a header name.")
+            raise config_error(f"config.{key}: {shown(name)} is not a header name.")
         if name.lower() in _OUR_HEADERS:
-            raise config_error(f"config.headers.{name}: the provider sets this header itself.")
-        headers[name] = header_value(f"headers.{name}", _resolve(name, value, env))
+            raise config_error(f"config.{key}.{name}: the provider sets this header itself.")
+        headers[name] = header_value(f"{key}.{name}", _resolve(f"{key}.{name}", value, env))
     return headers
 
 
-def _resolve(name: str, value: str | HeaderFromEnv, env: Environment) -> str:
+def _resolve(place: str, value: str | HeaderFromEnv, env: Environment) -> str:
     if isinstance(value, str):
         return value.strip()
     found = env.get(value.env)
     if found is None:
         raise config_error(
-            f"config.headers.{name}: the environment variable {quoted_name(value.env)} is not set."
+            f"config.{place}: the environment variable {quoted_name(value.env)} is not set."
         )
     return found
 

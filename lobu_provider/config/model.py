@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from lobu_provider.config.connection_keys import ConnectionKeys, NonEmpty
+from lobu_provider.config.connection_keys import ConnectionKeys, HeaderFromEnv, NonEmpty
 
 Milliseconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -138,6 +138,16 @@ class ProviderConfig(ConnectionKeys):
         description="Where the spans are posted as OTLP/JSON; by default promptfoo's own "
         "receiver. Not used by the npm package while promptfoo's tracing is on: it gives them to "
         "promptfoo in process.",
+    )
+    otlp_backend: str | None = Field(
+        None,
+        description="A second address that the same spans are posted to as OTLP/JSON, e.g. that "
+        "of an observability service. A failure there is never more than a warning.",
+    )
+    otlp_backend_headers: dict[str, HeaderFromEnv] = Field(
+        default_factory=dict,
+        description="Request headers for otlpBackend, as NAME: {env: VARIABLE}. Their values are "
+        "treated as secrets.",
     )
     trace_arguments: Literal["full", "redacted", "none"] = Field(
         "full",

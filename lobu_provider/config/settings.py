@@ -57,6 +57,9 @@ class Settings:
     tracing: Literal["auto", "required", "best-effort", "off"]
     """Whether a call becomes spans, and what it means when these do not arrive."""
     otlp_endpoint: str
+    otlp_backend: str | None
+    """A second address for the same spans."""
+    otlp_backend_headers: Mapping[str, str] = field(repr=False)
     org: str | None
     headers: Mapping[str, str] = field(repr=False)
     env: Environment = field(repr=False)
@@ -68,6 +71,7 @@ class Settings:
     def secrets(self) -> list[str]:
         """Values that must appear nowhere, not even in an agent's answer."""
         headers = secret_values(self.config.headers or {}, self.headers)
+        headers += self.otlp_backend_headers.values()
         return [*headers, self.config.token] if self.config.token else headers
 
     @property
@@ -101,7 +105,7 @@ def load_settings(options: Mapping[str, Any] | None) -> Settings:
     refuse_combinations(config)
     base_dir = Path(str(block.get("basePath") or "."))
     turn_ms, idle_ms, gap_ms = config.turn_timeout_ms, config.idle_timeout_ms, _gap_ms(config)
-    stop = config.stop_on_tool or []
+    stop, backend = config.stop_on_tool or [], config.otlp_backend
     return Settings(
         agent_id=_plain(agent_id, "config.agent" if config.agent else "LOBU_AGENT"),
         gateway=gateway,
@@ -116,6 +120,10 @@ def load_settings(options: Mapping[str, Any] | None) -> Settings:
         max_metadata_bytes=config.max_metadata_kb * 1024,
         tracing=config.tracing or "off",
         otlp_endpoint=otlp_endpoint(config.otlp_endpoint),
+        otlp_backend=backend and otlp_endpoint(backend, "otlpBackend"),
+        otlp_backend_headers=read_headers(
+            config.otlp_backend_headers, env, key="otlpBackendHeaders"
+        ),
         org=_org(config, env),
         headers=read_headers(config.headers or {}, env),
         env=env,

@@ -88,7 +88,8 @@ def _messages(
     )
     if transcript is not None:
         warnings = list(transcript.warnings)
-        if not is_blank(prompt):
+        # One that repeats a turn names the row in promptfoo's web view; nobody waits for it.
+        if not is_blank(prompt) and prompt.strip() not in (t.strip() for t in transcript.turns):
             warnings.append("The prompt was not sent: vars.transcript takes its place.")
         return transcript.turns, warnings
     warnings = _ignored_transcript(

@@ -17,12 +17,19 @@ import anyio
 from lobu_provider.config.settings import Settings
 from lobu_provider.errors import ConfigError, Failure, config_error, failure
 from lobu_provider.promptfoo.call_record import CallRecord
-from lobu_provider.promptfoo.response import describe_failure
+from lobu_provider.promptfoo.span_handover import handover
 from lobu_provider.promptfoo.trace_assertions import looks_at_arguments, trace_assertions
 from lobu_provider.redaction import Redactor
 from lobu_provider.spans.conversation_spans import CUT, Showing, TracedCall, spans_of
 from lobu_provider.spans.model import Span, TraceParent, parse_traceparent
-from lobu_provider.spans.otlp import LIMIT_S, NEEDED_LIMIT_S, deliver, encode
+from lobu_provider.spans.otlp import (
+    BACKEND_ADVICE,
+    BACKEND_LIMIT_S,
+    LIMIT_S,
+    NEEDED_LIMIT_S,
+    deliver,
+    encode,
+)
 
 SPANS_KEY: Final = "lobuSpans"
 """The key of a response under which a caller that makes the spans itself finds what to make."""
@@ -46,6 +53,8 @@ class CallTracing:
         self._mode: Literal["auto", "required", "best-effort", "off"] = "off"
         self._arguments: Literal["full", "redacted", "none"] = "full"
         self._endpoint = ""
+        self._backend: str | None = None
+        self._backend_headers: Mapping[str, str] = {}
         self._asserted: list[str] = []
         self._warning: str | None = None
 
@@ -59,6 +68,8 @@ class CallTracing:
         self._mode = settings.tracing
         self._arguments = settings.config.trace_arguments
         self._endpoint = settings.otlp_endpoint
+        self._backend = settings.otlp_backend
+        self._backend_headers = settings.otlp_backend_headers
         self._asserted = trace_assertions(context)
         if self._asserted:
             self._refuse_hidden()
@@ -128,10 +139,32 @@ class CallTracing:
         spans = spans_of(_traced(record), parent, zero_ns=zero_ns, showing=showing)
         if self._mode != "best-effort":
             self._refuse_cut(record, spans)
-        if self._in_response:
-            return {SPANS_KEY: self._for_the_caller(record, parent, spans)}
+        async with anyio.create_task_group() as tasks:
+            if self._backend is not None:
+                body = encode(spans, parent.trace_id)
+                tasks.start_soon(self._tell_backend, record, body, self._backend)
+            if self._in_response:
+                needed = self._needed and record.first_failure is None
+                why = self._why_it_matters() if needed else None
+                return {SPANS_KEY: handover(parent, spans, why_needed=why)}
+            await self._deliver(record, encode(spans, parent.trace_id))
+        return {}
+
+    async def _tell_backend(self, record: CallRecord, body: bytes, backend: str) -> None:
         lost = await deliver(
-            encode(spans, parent.trace_id),
+            body,
+            backend,
+            to_promptfoo=False,
+            limit_s=BACKEND_LIMIT_S,
+            headers=self._backend_headers,
+            advice=BACKEND_ADVICE,
+        )
+        if lost is not None:
+            record.warnings.append(lost.message)
+
+    async def _deliver(self, record: CallRecord, body: bytes) -> None:
+        lost = await deliver(
+            body,
             self._endpoint,
             # With 'required' the user vouches for whoever takes them.
             to_promptfoo=self._mode == "auto" and bool(self._asserted),
@@ -139,7 +172,6 @@ class CallTracing:
         )
         if lost is not None:
             self._lost(record, lost)
-        return {}
 
     def _refuse_cut(self, record: CallRecord, spans: list[Span]) -> None:
         cut = [span.name for span in spans if CUT in span.attributes]
@@ -166,42 +198,6 @@ class CallTracing:
             f"The test asserts {self._asserted[0]}, which cannot be judged without them: "
             "not-trajectory:* would pass whatever the agent did."
         )
-
-    def _for_the_caller(
-        self, record: CallRecord, parent: TraceParent, spans: list[Span]
-    ) -> dict[str, Any]:
-        """What to make, and what to do where that is not possible: as JSON."""
-        needed = self._needed and record.first_failure is None
-        lost = failure(
-            "config",
-            "The spans of this conversation were not taken by promptfoo's tracer.",
-            phase="turn",
-        )
-        return {
-            "parent": {
-                "traceId": parent.trace_id,
-                "spanId": parent.span_id,
-                "traceFlags": parent.flags,
-            },
-            "spans": [
-                {
-                    "id": span.span_id,
-                    "parent": span.parent_id,
-                    "name": span.name,
-                    "kind": span.kind,
-                    "start": list(divmod(span.start_ns, 10**9)),
-                    "end": list(divmod(span.end_ns, 10**9)),
-                    "attributes": dict(span.attributes),
-                    **({} if span.error is None else {"error": span.error}),
-                }
-                for span in spans
-            ],
-            "ifLost": {
-                "needed": needed,
-                "message": f"{lost.message} {self._why_it_matters()}" if needed else lost.message,
-                "error": describe_failure(lost),
-            },
-        }
 
 
 def _cannot_be_judged(assertion: str, why: str) -> ConfigError:

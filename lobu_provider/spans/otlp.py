@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any, Final
 
@@ -21,11 +21,18 @@ NEEDED_LIMIT_S: Final = 3.0
 """Of one that a verdict depends on. promptfoo's receiver shares a thread with all the rest of it,
 and takes 0.6 s where it grades eight tests at once on two cores."""
 
+BACKEND_LIMIT_S: Final = 2.0
+"""Of a delivery to a second receiver, which may be far away; the row waits so long at most."""
+
 _KINDS: Final = {"internal": 1, "client": 3}
 _MAX_REPLY: Final = 64 * 1024
 
 RECEIVER: Final = "promptfoo-otlp-receiver"
 """How promptfoo's receiver calls itself, in answer to a GET."""
+
+BACKEND_ADVICE: Final = (
+    "Look at otlpBackend and otlpBackendHeaders; the verdict does not depend on it."
+)
 
 _ADVICE: Final = (
     "promptfoo receives spans only with 'tracing: {enabled: true, otlp: {http: {enabled: true, "
@@ -80,6 +87,8 @@ async def deliver(
     *,
     to_promptfoo: bool,
     limit_s: float = LIMIT_S,
+    headers: Mapping[str, str] | None = None,
+    advice: str = _ADVICE,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> Failure | None:
     """Post a body; return why it did not arrive, or ``None``. Raises nothing.
@@ -90,6 +99,8 @@ async def deliver(
         to_promptfoo: only promptfoo's own receiver will do. Another one on its port takes spans
             just as gladly, and promptfoo never sees them.
         limit_s: of everything.
+        headers: to send beside the content type, for a receiver that asks who posts.
+        advice: what to look at when it did not arrive.
         transport: replaces the network, for tests.
     """
     with anyio.move_on_after(limit_s):
@@ -99,21 +110,22 @@ async def deliver(
                 verify=url.scheme == "https",  # its certificates take 23 ms to read
                 trust_env=not _is_loopback(url.host),
                 timeout=None,  # noqa: S113 - the limit around it is of the whole
+                headers=headers,
                 transport=transport,
             ) as client:
-                return await _exchange(client, body, endpoint, to_promptfoo=to_promptfoo)
+                return await _exchange(client, body, endpoint, advice, to_promptfoo=to_promptfoo)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, ImportError) as exc:
-            return _fault(endpoint, f"it was not reached ({type(exc).__name__}: {exc}). {_ADVICE}")
+            return _fault(endpoint, f"it was not reached ({type(exc).__name__}: {exc}). {advice}")
     return failure(
         "timeout",
-        _text(endpoint, f"there was no answer within {limit_s * 1000:g} ms. {_ADVICE}"),
+        _text(endpoint, f"there was no answer within {limit_s * 1000:g} ms. {advice}"),
         phase="turn",
         retryable=False,
     )
 
 
 async def _exchange(
-    client: httpx.AsyncClient, body: bytes, endpoint: str, *, to_promptfoo: bool
+    client: httpx.AsyncClient, body: bytes, endpoint: str, advice: str, *, to_promptfoo: bool
 ) -> Failure | None:
     if to_promptfoo:
         about = await client.get(endpoint)
@@ -121,12 +133,12 @@ async def _exchange(
             return _fault(
                 endpoint,
                 "what answers there is not promptfoo's receiver, so promptfoo would not see them. "
-                f"{_ADVICE} If promptfoo reads its spans from there (tracing.provider), set "
+                f"{advice} If promptfoo reads its spans from there (tracing.provider), set "
                 "'tracing: required'.",
             )
     reply = await client.post(endpoint, content=body, headers={"content-type": "application/json"})
     if not reply.is_success:
-        return _fault(endpoint, f"the answer was HTTP {reply.status_code}. {_ADVICE}")
+        return _fault(endpoint, f"the answer was HTTP {reply.status_code}. {advice}")
     partial = _json_object(reply).get("partialSuccess")
     rejected = partial.get("rejectedSpans") if isinstance(partial, dict) else None
     if rejected not in (None, 0, "0", ""):
@@ -149,7 +161,8 @@ def _fault(endpoint: str, why: str) -> Failure:
 
 
 def _text(endpoint: str, why: str) -> str:
-    return f"The spans of this conversation were not delivered to {endpoint}: {why}"
+    shown = endpoint.partition("?")[0]  # a query may hold a key
+    return f"The spans of this conversation were not delivered to {shown}: {why}"
 
 
 def _is_loopback(host: str) -> bool:

@@ -112,7 +112,7 @@ function byOperator(wanted, actual, path) {
   if (has(wanted, '$contains')) fits = typeof actual === 'string' && contains(actual, wanted.$contains);
   else {
     const text = asText(actual);
-    fits = text !== undefined && compilePattern(wanted.$regex, get(wanted, '$flags', '')).test(text);
+    fits = text !== undefined && compilePattern(wanted.$regex, get(wanted, '$flags', '')).foundIn(text);
   }
   return fits ? [] : [differs(path, showWanted(wanted), actual)];
 }

@@ -122,7 +122,7 @@ export function retrieved(options, evidence) {
   if (has(options, 'regex')) {
     const flags = get(options, 'flags', '');
     const pattern = compilePattern(options.regex, flags);
-    if (!snippets.some((snippet) => pattern.test(snippet))) {
+    if (!snippets.some((snippet) => pattern.foundIn(snippet))) {
       failures.push(`no snippet${where} matches /${options.regex}/${flags}`);
     }
   }

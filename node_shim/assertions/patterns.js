@@ -1,29 +1,50 @@
 /**
  * One dialect of regular expressions that means the same in Python and in JavaScript.
  *
- * A pattern is read here and written anew in what both engines understand alike. What they read
- * differently is refused, with its place. docs/assertions.md describes the dialect.
+ * A pattern is read here and searched for by pattern_search.js. What the languages read differently is
+ * refused, with its place. docs/assertions.md describes the dialect.
  */
 
+import { MAX_PLACES, Search, TooLarge } from './pattern_search.js';
 import { show } from './values.js';
 
 const MAX_REPEATS = 1000;
-const SETS = new Map([['d', '0-9'], ['w', 'A-Za-z0-9_'], ['s', ' \\t\\n\\r\\f\\v']]);
+
+/** Groups in groups. */
+const MAX_DEPTH = 50;
+
+/** First and last code point of each range. */
+const SETS = new Map([
+  ['d', [[48, 57]]],
+  ['w', [[48, 57], [65, 90], [95, 95], [97, 122]]],
+  ['s', [[9, 13], [32, 32]]],
+]);
 const CONTROLS = new Map([['t', '\t'], ['n', '\n'], ['r', '\r'], ['f', '\f'], ['v', '\v']]);
-const WORD = '[A-Za-z0-9_]';
-const EDGE = `(?:(?<=${WORD})(?!${WORD})|(?<!${WORD})(?=${WORD}))`;
-const NO_EDGE = `(?:(?<=${WORD})(?=${WORD})|(?<!${WORD})(?!${WORD}))`;
+const REPEATS = new Map([['*', [0, undefined]], ['+', [1, undefined]], ['?', [0, 1]]]);
 
 /** The pattern is not one of the dialect; the text says what, where and what to do. */
 export class PatternError extends Error {}
 
 /**
+ * The pattern, ready to be looked for.
+ *
  * @param {string} pattern of the dialect; a leading `(?i)` is the flag `i`
  * @param {string} flags `i` or nothing
  * @throws {PatternError}
  */
 export function compilePattern(pattern, flags = '') {
-  return new RegExp(translate(pattern, flags), 'u');
+  const leading = pattern.startsWith('(?i)');
+  const body = leading ? pattern.slice(4) : pattern;
+  if (!body) throw new PatternError('the pattern is empty, and would match anything');
+  try {
+    return new Search(new Reader(body, leading || flags === 'i').read());
+  } catch (error) {
+    if (!(error instanceof PatternError || error instanceof TooLarge)) throw error;
+    const why = error instanceof PatternError
+      ? error.message
+      : `its counts multiply to more than ${MAX_PLACES} characters; write smaller ones`;
+    throw new PatternError(`pattern ${show(pattern)}: ${why}`);
+  }
 }
 
 /** Why a pattern is not of the dialect; nothing when it is. */
@@ -37,27 +58,13 @@ export function patternProblems(pattern, flags = '') {
   return [];
 }
 
-/** The pattern as both engines read it, without flags. */
-export function translate(pattern, flags = '') {
-  const leading = pattern.startsWith('(?i)');
-  const body = leading ? pattern.slice(4) : pattern;
-  if (!body) throw new PatternError('the pattern is empty, and would match anything');
-  try {
-    return new Reader(body, leading || flags === 'i').read();
-  } catch (error) {
-    if (!(error instanceof PatternError)) throw error;
-    throw new PatternError(`pattern ${show(pattern)}: ${error.message}`);
-  }
-}
-
-/** Reads a pattern from left to right and writes its translation. */
+/** Reads a pattern from left to right. */
 class Reader {
   #body;
   #at = 0;
   #ignoreCase;
-  #out = [];
-  /** Of each open group whether it can be repeated. */
-  #groups = [];
+  /** Groups that are not closed yet. */
+  #groups = [{ kind: 'whole', choices: [[]] }];
   #repeatable = false;
 
   constructor(body, ignoreCase) {
@@ -67,8 +74,8 @@ class Reader {
 
   read() {
     while (this.#at < this.#body.length) this.#step(this.#take());
-    if (this.#groups.length > 0) throw new PatternError('a group is not closed');
-    return this.#out.join('');
+    if (this.#groups.length > 1) throw new PatternError('a group is not closed');
+    return choiceOf(this.#groups[0].choices);
   }
 
   #take() {
@@ -85,9 +92,13 @@ class Reader {
     return this.#rest(text.length) === text;
   }
 
-  #write(text, repeatable) {
-    this.#out.push(text);
+  #add(node, repeatable) {
+    this.#groups.at(-1).choices.at(-1).push(node);
     this.#repeatable = repeatable;
+  }
+
+  #place(where) {
+    this.#add({ kind: 'at', where }, false);
   }
 
   #refuse(text) {
@@ -96,19 +107,17 @@ class Reader {
 
   #step(character) {
     if (character === '\\') this.#escape();
-    else if (character === '[') this.#write(this.#characterClass(), true);
+    else if (character === '[') this.#add(this.#characterClass(), true);
     else if (character === '(') this.#open();
-    else if (character === ')') {
-      if (this.#groups.length === 0) {
-        throw this.#refuse('there is no group to close; for the character write \\)');
-      }
-      this.#write(')', this.#groups.pop());
-    } else if ('|^'.includes(character)) this.#write(character, false);
-    else if (character === '$') this.#write('(?![\\s\\S])', false);
-    else if (character === '.') this.#write('[^\\n]', true);
+    else if (character === ')') this.#close();
+    else if (character === '|') {
+      this.#groups.at(-1).choices.push([]);
+      this.#repeatable = false;
+    } else if ('^$'.includes(character)) this.#place(character === '^' ? 'start' : 'end');
+    else if (character === '.') this.#add(charactersOf([[10, 10]], true), true);
     else if ('*+?{'.includes(character)) this.#repeat(character);
     else if (']}'.includes(character)) throw this.#refuse(`for the character write \\${character}`);
-    else this.#write(this.#literal(character), true);
+    else this.#add(this.#literal(character), true);
   }
 
   #open() {
@@ -123,8 +132,17 @@ class Reader {
       }
       this.#at += 2;
     }
-    this.#groups.push(kind === '?:');
-    this.#write(`(${kind}`, false);
+    if (this.#groups.length > MAX_DEPTH) throw this.#refuse(`groups stand in groups, more than ${MAX_DEPTH} deep`);
+    this.#groups.push({ kind, choices: [[]] });
+    this.#repeatable = false;
+  }
+
+  #close() {
+    if (this.#groups.length === 1) throw this.#refuse('there is no group to close; for the character write \\)');
+    const { kind, choices } = this.#groups.pop();
+    const node = choiceOf(choices);
+    if (kind === '?:') this.#add(node, true);
+    else this.#add({ kind: 'look', node, wanted: kind === '?=' }, false);
   }
 
   #repeat(character) {
@@ -134,9 +152,11 @@ class Reader {
         + `write \\${character}`,
       );
     }
-    let text = character === '{' ? this.#count() : character;
-    if (this.#next('?')) text += this.#take();
-    this.#write(text, false);
+    const [least, most] = character === '{' ? this.#count() : REPEATS.get(character);
+    if (this.#next('?')) this.#take(); // which way is tried first makes no difference to whether there is one
+    const nodes = this.#groups.at(-1).choices.at(-1);
+    nodes.push({ kind: 'repeat', node: nodes.pop(), least, most });
+    this.#repeatable = false;
   }
 
   #count() {
@@ -149,16 +169,15 @@ class Reader {
       throw this.#refuse(`a count goes from the least to the most, up to ${MAX_REPEATS}`);
     }
     this.#at += found[0].length;
-    return found[2] ? `{${least},${found[3] ? most : ''}}` : `{${least}}`;
+    return [least, found[2] && !found[3] ? undefined : most];
   }
 
   #escape() {
     const character = this.#take();
     if (SETS.has(character.toLowerCase())) {
-      const no = SETS.has(character) ? '' : '^';
-      this.#write(`[${no}${SETS.get(character.toLowerCase())}]`, true);
-    } else if ('bB'.includes(character)) this.#write(character === 'b' ? EDGE : NO_EDGE, false);
-    else this.#write(this.#literal(this.#escaped(character)), true);
+      this.#add(charactersOf(SETS.get(character.toLowerCase()), !SETS.has(character)), true);
+    } else if ('bB'.includes(character)) this.#place(character === 'b' ? 'edge' : 'no edge');
+    else this.#add(this.#literal(this.#escaped(character)), true);
   }
 
   /** The character that stands after a backslash. */
@@ -182,13 +201,13 @@ class Reader {
   }
 
   #characterClass() {
-    const start = this.#next('^') ? '^' : '';
-    this.#at += start.length;
+    const negated = this.#next('^');
+    if (negated) this.#at += 1;
     if (this.#next(']')) throw this.#refuse('a class is not empty; for the character write \\]');
-    const parts = [];
-    while (!this.#next(']')) parts.push(this.#classItem(parts.length === 0));
+    const ranges = [];
+    while (!this.#next(']')) ranges.push(...this.#classItem(ranges.length === 0));
     this.#at += 1;
-    return `[${start}${parts.join('')}]`;
+    return charactersOf(ranges, negated);
   }
 
   #classItem(first) {
@@ -206,7 +225,7 @@ class Reader {
         throw this.#refuse('in a class - stands first or last; else write \\-');
       }
       this.#noRange();
-      return '\\x2d';
+      return pointsOf(['-']);
     }
     if (!this.#next('-') || this.#next('-]')) return this.#variants(character);
     this.#at += 1;
@@ -234,21 +253,20 @@ class Reader {
     if (end.codePointAt(0) < start.codePointAt(0)) {
       throw this.#refuse('in a class a range goes from the lower character to the higher');
     }
-    const parts = [`${written(start)}-${written(end)}`];
-    if (!this.#ignoreCase) return parts[0];
+    const ranges = [[start.codePointAt(0), end.codePointAt(0)]];
+    if (!this.#ignoreCase) return ranges;
     if (start.codePointAt(0) > 127 || end.codePointAt(0) > 127) {
       throw this.#refuse('without case a range has ASCII characters only');
     }
     for (const [low, high, shift] of [['a', 'z', -32], ['A', 'Z', 32]]) {
       const [lower, upper] = [start > low ? start : low, end < high ? end : high];
-      if (lower <= upper) parts.push(`${shifted(lower, shift)}-${shifted(upper, shift)}`);
+      if (lower <= upper) ranges.push([lower.charCodeAt(0) + shift, upper.charCodeAt(0) + shift]);
     }
-    return parts.join('');
+    return ranges;
   }
 
   #literal(character) {
-    const text = this.#variants(character);
-    return text === written(character) ? text : `[${text}]`;
+    return charactersOf(this.#variants(character), false);
   }
 
   #variants(character) {
@@ -258,16 +276,17 @@ class Reader {
         if (Array.from(other).length === 1 && !found.includes(other)) found.push(other);
       }
     }
-    return found.map(written).join('');
+    return pointsOf(found);
   }
 }
 
-const shifted = (character, shift) => String.fromCharCode(character.charCodeAt(0) + shift);
+const pointsOf = (characters) => characters.map((one) => [one.codePointAt(0), one.codePointAt(0)]);
+
+const charactersOf = (ranges, negated) => ({ kind: 'characters', ranges, negated });
+
+function choiceOf(choices) {
+  const nodes = choices.map((one) => ({ kind: 'sequel', nodes: one }));
+  return nodes.length === 1 ? nodes[0] : { kind: 'choice', nodes };
+}
 
 const isPunctuation = (character) => character.codePointAt(0) < 128 && !/[A-Za-z0-9]/.test(character);
-
-/** A character so that no engine finds a meaning in it. */
-function written(character) {
-  if (!isPunctuation(character)) return character;
-  return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
-}

@@ -118,7 +118,7 @@ function judgeText(kind, item, evidence) {
 function isFound(kind, output, value) {
   if (kind === 'contains') return output.includes(value);
   if (kind === 'icontains') return contains(output, value);
-  return kind === 'equals' ? value === output : compilePattern(value).test(output);
+  return kind === 'equals' ? value === output : compilePattern(value).foundIn(output);
 }
 
 const weightOf = (results) => results.reduce((sum, one) => sum + one.weight, 0);

@@ -33,7 +33,7 @@ class Wanted {
 
   /** Whether a called tool's name is the wanted one. */
   hasName(called) {
-    if (this.pattern !== undefined) return [called, bareName(called)].some((name) => this.pattern.test(name));
+    if (this.pattern !== undefined) return [called, bareName(called)].some((name) => this.pattern.foundIn(name));
     return this.name === undefined || sameName(this.name, called, this.exactName);
   }
 

@@ -26,8 +26,9 @@ for (const { name, check, row, config, vars, expect } of golden.cases) {
 }
 
 test('patterns mean what they mean in Python', () => {
-  for (const { pattern, flags, text, found, refused } of golden.patterns) {
-    if (refused === undefined) assert.equal(compilePattern(pattern, flags).test(text), found, pattern);
+  for (const { pattern, flags, text, times = 1, end = '', found, refused } of golden.patterns) {
+    const whole = `${(text ?? '').repeat(times)}${end}`;
+    if (refused === undefined) assert.equal(compilePattern(pattern, flags).foundIn(whole), found, pattern);
     else {
       assert.throws(() => compilePattern(pattern, flags), (error) => (
         error instanceof PatternError && error.message === refused
@@ -86,7 +87,9 @@ test('a type that begins with not- is refused, since it would turn mistakes into
 });
 
 test('every file of the folder has its twin in Python', { skip: !existsSync(GOLDEN) }, () => {
-  for (const name of ['values', 'names', 'patterns', 'templates', 'evidence', 'arguments', 'options', 'judge']) {
+  for (const name of ['values', 'names', 'patterns', 'templates', 'evidence', 'arguments', 'options', 'judge',
+    'transforms', 'evidence_text', 'pattern_search',
+  ]) {
     assert.ok(existsSync(path.join(here, '..', '..', 'lobu_provider', 'assertions', `${name}.py`)));
   }
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import http from 'node:http';
 import test from 'node:test';
 
 import { LobuProvider } from '../index.js';
@@ -132,6 +133,37 @@ test('a real conversation becomes spans of its turn and its tool call', async (t
   assert.deepEqual(made.map(({ name }) => name), ['invoke_agent support-agent', 'turn 1', 'execute_tool search_memory']);
   assert.equal(made[2].attributes['gen_ai.tool.name'], 'search_memory');
   assert.equal(JSON.parse(made[2].attributes['gen_ai.tool.call.arguments']).query.length > 0, true);
+});
+
+test('a second receiver gets the spans that the tracer gets, over a socket', async (t) => {
+  const { made } = stubTracer(t);
+  const posts = [];
+  const server = http.createServer(async (request, reply) => {
+    const parts = await request.toArray();
+    posts.push({ key: request.headers['x-api-key'], body: JSON.parse(Buffer.concat(parts)) });
+    reply.end('{}');
+  });
+  await new Promise((ready) => { server.listen(0, '127.0.0.1', ready); });
+  t.after(() => server.close());
+  const provider = new LobuProvider({
+    config: {
+      agent: 'support-agent',
+      gateway: 'script:demo',
+      pythonExecutable: python,
+      otlpBackend: `http://127.0.0.1:${server.address().port}`,
+      otlpBackendHeaders: { 'x-api-key': { env: 'BACKEND_KEY' } },
+    },
+    env: { BACKEND_KEY: 'sk_0123456789abcdef' },
+  });
+  t.after(() => provider.cleanup());
+  const row = await provider.callApi('How do refunds work?', { traceparent: `00-${TRACE}-${PARENT.spanId}-01` });
+  assert.equal(row.error, undefined);
+  assert.deepEqual(row.metadata.warnings, []);
+  const [{ key, body }] = posts;
+  assert.equal(key, 'sk_0123456789abcdef');
+  const { spans } = body.resourceSpans[0].scopeSpans[0];
+  assert.deepEqual(spans.map(({ name }) => name), made.map(({ name }) => name));
+  assert.equal(JSON.stringify(provider).includes('BACKEND_KEY'), false);
 });
 
 test('without a tracer Python posts the spans, and says when nobody takes them', async (t) => {

@@ -115,7 +115,7 @@ OTHER = other_script(
         {"tool": {"name": "search_memory", "input": {}}},
         {"tool": {"name": "mcp__shop__lookup_order", "input": {"order_id": "41"}}},
         {"tool": {"name": "issue_refund", "input": {"order_id": "41"}}},
-        {"text": "Refunded within 30 days."},
+        {"text": "Refunded."},
     ],
     delivered=[
         {"tool": {"name": "http_get", "input": {"url": "https://example.com"}}},
@@ -137,3 +137,36 @@ def test_another_agent_makes_the_first_example_red_with_the_page_s_words(
         if assertion["type"] == "python"
     ]
     assert [r["reason"] for r in results if not r["pass"]] == message.splitlines()
+
+
+LOOK_UP = {"tool": {"name": "mcp__shop__lookup_order", "input": {"order_id": "42"}}}
+SEARCH = {"tool": {"name": "search_memory", "input": {}}}
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        (
+            [LOOK_UP, SEARCH],
+            "toolOrder failed: lookup_order was not called after search_memory (call 2)\n",
+        ),
+        ([SEARCH, LOOK_UP, *[SEARCH] * 3], "maxToolCalls failed: 5 tool calls, at most 4 allowed"),
+        (
+            [SEARCH, LOOK_UP, {"card": {"type": "question", "question": "Sure?", "options": []}}],
+            'completed failed: turn 1 waits for a person: question "Sure?"',
+        ),
+    ],
+)
+def test_each_other_check_of_the_first_example_is_red_where_the_script_breaks_it(
+    tmp_path: Path, steps: list[Any], message: str
+) -> None:
+    test = CONFIG["tests"][0]
+    script = other_script(refund=[*steps, {"text": "Within 30 days."}])
+    response = ask(tmp_path, script, test["vars"])
+    results = [
+        verdict(assertion, response, vars=test["vars"])
+        for assertion in test["assert"]
+        if assertion["type"] == "python"
+    ]
+    (failed,) = [result["reason"] for result in results if not result["pass"]]
+    assert failed.startswith(message)

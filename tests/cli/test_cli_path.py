@@ -27,6 +27,11 @@ def test_the_path_of_the_assertions_is_that_of_a_file_with_each_check(run_cli: R
     assert "def toolCalled(" in printed.read_text("utf-8")
 
 
+def test_the_path_of_the_transforms_is_that_of_a_file_with_each_transform(run_cli: RunCli) -> None:
+    printed = Path(run_cli("path", "transforms").stdout.strip())
+    assert "def evidence(" in printed.read_text("utf-8")
+
+
 def test_the_schema_s_path_is_that_of_a_json_schema(run_cli: RunCli) -> None:
     printed = Path(run_cli("path", "schema").stdout.strip())
     assert "agent" in json.loads(printed.read_text("utf-8"))["properties"]

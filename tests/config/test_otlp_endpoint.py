@@ -51,3 +51,52 @@ def test_credentials_in_the_address_are_refused_and_not_repeated() -> None:
 def test_tracing_false_is_what_some_yaml_readers_make_of_off() -> None:
     settings = load_settings({"config": {"agent": "a", "tracing": False}})
     assert settings.tracing == "off"
+
+
+def backend(env: dict[str, str] | None = None, **config: Any) -> Any:
+    return load_settings({"config": {"agent": "a", **config}, "env": env or {}})
+
+
+def test_a_backend_has_an_address_and_headers_of_its_own() -> None:
+    settings = backend(
+        {"KEY": "sk_0123456789"},
+        otlpBackend="https://otel.example",
+        otlpBackendHeaders={"x-api-key": {"env": "KEY"}},
+    )
+    assert settings.otlp_backend == "https://otel.example/v1/traces"
+    assert settings.otlp_backend_headers == {"x-api-key": "sk_0123456789"}
+    assert "sk_0123456789" in settings.secrets
+    assert "sk_0123456789" not in repr(settings)
+    assert backend().otlp_backend is None
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"otlpBackend": "otel.example"}, "config.otlpBackend: expected http://HOST:PORT"),
+        ({"otlpBackend": "https://me:sekret@h"}, "config.otlpBackend: the URL holds '@'"),
+        (
+            {"otlpBackend": "http://h", "otlpBackendHeaders": {"a": "sekret"}},
+            r"config.otlpBackendHeaders.a: expected a mapping of header names to {env: NAME}",
+        ),
+        (
+            {"otlpBackend": "http://h", "otlpBackendHeaders": {"a": {"env": "NOT_SET"}}},
+            "config.otlpBackendHeaders.a: the environment variable 'NOT_SET' is not set",
+        ),
+        (
+            {"otlpBackend": "http://h", "otlpBackendHeaders": {"content-type": {"env": "KEY"}}},
+            "config.otlpBackendHeaders.content-type: the provider sets this header itself",
+        ),
+        (
+            {"otlpBackendHeaders": {"a": {"env": "KEY"}}},
+            "config.otlpBackendHeaders does nothing without otlpBackend",
+        ),
+    ],
+)
+def test_what_cannot_work_with_a_backend_is_refused_without_its_secrets(
+    config: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        backend({"KEY": "sk_0123456789"}, **config)
+    assert message in str(caught.value)
+    assert "sekret" not in str(caught.value)

@@ -76,6 +76,8 @@ ACCEPTED: list[tuple[str, Any, Any]] = [
     ("tracing", "best-effort", "best-effort"),
     ("tracing", False, False),
     ("otlpEndpoint", "http://h:4319", "http://h:4319"),
+    ("otlpBackend", "http://h:4319", "http://h:4319"),
+    ("otlpBackendHeaders", {}, {}),
     ("traceArguments", "none", "none"),
 ]
 
@@ -134,6 +136,8 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("retrievalTools", "docs", "expected a list of tool names; got 'docs'"),
     ("retrievalTools", [7], "expected a list of tool names; got 7"),
     ("retrievalTools", [""], "expected a list of tool names; got ''"),
+    ("otlpBackend", 7, "expected a string; got 7. Put it in quotes."),
+    ("otlpBackendHeaders", {"a": "b"}, "expected a mapping of header names to {env: NAME}"),
     ("caFile", 7, "expected a string; got 7. Put it in quotes."),
     ("caFile", ["a.pem"], "expected a string; got ['a.pem']"),
     ("turnTimeoutMs", 0, "expected a positive number of milliseconds; got 0"),

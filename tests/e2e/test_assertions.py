@@ -91,7 +91,10 @@ def test_another_agent_is_red_with_the_same_words_in_each_form(promptfoo: Prompt
     for test in CONFIG["tests"]:
         told = [reasons(rows[f"{form}: {test['description']}"]) for form in FORMS]
         assert told[0] == told[1] == told[2]
-        assert [text.partition(" ")[0] for text in told[0]] == ["toolCalled", "toolNotCalled"]
+        wrong = [text.partition(" ")[0] for text in told[0]]
+        assert wrong[-2:] == ["toolCalled", "toolNotCalled"]
+        missing = [text for text in told[0][:-2] if '"30 days"' in text]
+        assert len(missing) == len(wrong) - 2 == ("30 days" in str(test["assert"]))
 
 
 FIRST_ANSWER = json.loads(SCRIPT)["replies"][0]["steps"][-1]["text"]

@@ -91,6 +91,9 @@ def lasting(value: Any) -> Any:
     """The same value without what differs from run to run."""
     if isinstance(value, dict):
         return {key: lasting(item) for key, item in value.items() if key not in TRANSIENT}
+    if isinstance(value, list) and value and isinstance(value[0], str):
+        # The receiver of a busy promptfoo is late for spans on which no verdict depends.
+        return [text for text in value if not text.startswith("The spans of this conversation")]
     return [lasting(item) for item in value] if isinstance(value, list) else value
 
 
@@ -112,9 +115,11 @@ def rows_of(run: Run) -> dict[str, Any]:
 def test_the_example_gives_the_same_rows_as_through_the_hook(project: Promptfoo) -> None:
     example = ROOT / "examples"
     shutil.copy(example / "grader.py", project.folder)
-    config = yaml.safe_load((example / "promptfooconfig.yaml").read_text(encoding="utf-8"))
+    text = (example / "promptfooconfig.yaml").read_text(encoding="utf-8")
+    config = yaml.safe_load(text.replace("file://../", f"file://{ROOT}/"))
     python = {"PROMPTFOO_PYTHON": sys.executable}
-    config["providers"] = [provider("script:demo")]
+    endpoint = config["providers"][0]["config"]["otlpEndpoint"]
+    config["providers"] = [provider("script:demo", otlpEndpoint=endpoint)]
     by_hook = project.eval(config, "-j", "8", **python)
     config["providers"] = [entry("script:demo")]
     by_package = project.eval(config, "-j", "8", **python)

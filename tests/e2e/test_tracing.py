@@ -15,6 +15,7 @@ import yaml
 from tests.conftest import free_port
 from tests.e2e.conftest import HOOK, ROOT, Promptfoo, Run, provider
 from tests.e2e.test_promptfoo_package import PACKAGE, install
+from tests.spans.conftest import listening
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(200)]
 
@@ -176,8 +177,11 @@ def test_the_assertions_pass_and_fail_rightly_on_two_turns(door: Door) -> None:
         for verdict, named in (("pass", RIGHT), ("fail", WRONG))
         for name, assertion in named.items()
     ]
-    run = door.eval(tests, "-j", "4")
+    with listening() as backend:
+        run = door.eval(tests, "-j", "4", otlpBackend=backend.url)
     rows = rows_of(run)
+    calls = [span for span in backend.spans if span["name"].startswith("invoke_agent")]
+    assert len(calls) == len({span["traceId"] for span in calls}) == len(tests)
     assert len(rows) == len(RIGHT) + len(WRONG)
     told = {
         name: (row["success"], (row["gradingResult"] or {}).get("reason"), row.get("error"))

@@ -31,6 +31,7 @@ DATA_FILES = (
     "lobu_provider/hook/lobu_hook.py",
     "lobu_provider/hook/lobu_extension.py",
     "lobu_provider/hook/lobu_assertions.py",
+    "lobu_provider/hook/lobu_transforms.py",
 )
 
 CALL_THE_HOOK = """

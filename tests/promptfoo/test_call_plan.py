@@ -65,6 +65,12 @@ def test_a_blank_prompt_beside_a_transcript_is_not_worth_a_word() -> None:
     assert plan(" ", {"vars": {"transcript": ["a"]}}).warnings == ()
 
 
+@pytest.mark.parametrize("prompt", ["one", " two\n"])
+def test_a_prompt_that_repeats_a_turn_is_not_worth_a_word(prompt: str) -> None:
+    # promptfoo's web view opens only rows with a prompt, so people repeat a turn there.
+    assert plan(prompt, {"vars": {"transcript": ["one", "two"]}}).warnings == ()
+
+
 def test_a_transcript_wins_over_a_chat_prompt() -> None:
     assert plan(HISTORY, {"vars": {"transcript": ["a"]}}).messages == ("a",)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -16,6 +17,7 @@ class Receiver:
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
         self.status = 200
         self.answer: Any = {"partialSuccess": {}}
         self.service = "promptfoo-otlp-receiver"
@@ -32,6 +34,7 @@ class Receiver:
                     self._answer(415, {"error": "Unsupported content type"})
                     return
                 receiver.bodies.append(json.loads(body))
+                receiver.headers.append({k.lower(): v for k, v in self.headers.items()})
                 self._answer(receiver.status, receiver.answer)
 
             def _answer(self, status: int, value: Any) -> None:
@@ -60,10 +63,19 @@ class Receiver:
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
+    with listening() as made:
+        yield made
+
+
+@contextmanager
+def listening() -> Iterator[Receiver]:
+    """Serve a receiver in a thread."""
     made = Receiver()
     thread = threading.Thread(target=made.server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    yield made
-    made.server.shutdown()
-    thread.join()
-    made.server.server_close()
+    try:
+        yield made
+    finally:
+        made.server.shutdown()
+        thread.join()
+        made.server.server_close()

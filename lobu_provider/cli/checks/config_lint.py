@@ -114,7 +114,8 @@ def _context_transforms(config: ConfigFile) -> Iterator[Finding]:
             "fail",
             f"contextTransform starts with 'metadata', which promptfoo does not define: "
             f"{listed(wrong)}",
-            "Write  contextTransform: 'context.metadata.retrievedContext'",
+            "Write  contextTransform: "
+            "\"context.metadata.retrievedContext ?? 'No context was retrieved.'\"",
         )
 
 
