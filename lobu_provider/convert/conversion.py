@@ -71,7 +71,7 @@ def convert(
     """
     sources = find_sources(paths, source_format)
     suites: list[Suite] = []
-    problems: list[str] = []
+    problems = list(sources.problems)
     for path, kind in sources.files:
         try:
             suites.append(READERS[kind](path, agent))

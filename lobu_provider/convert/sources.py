@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, get_args
@@ -11,7 +12,12 @@ from lobu_provider.convert.astromesh_yaml import is_astromesh_eval, read_astrome
 from lobu_provider.convert.hubzoid_markdown import read_hubzoid_case
 from lobu_provider.convert.lobu_yaml import is_lobu_eval, read_lobu_eval
 from lobu_provider.convert.suite import SourceError, Suite
-from lobu_provider.structured_file import YAML_ENDINGS, parse_yaml, read_text
+from lobu_provider.structured_file import (
+    YAML_ENDINGS,
+    UnreadableFileError,
+    parse_yaml,
+    read_text,
+)
 
 Format = Literal["lobu", "hubzoid", "astromesh"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
@@ -30,6 +36,8 @@ class Sources:
     files: list[tuple[Path, Format]] = field(default_factory=list)
     passed_over: list[tuple[Path, str]] = field(default_factory=list)
     """Files in a folder that are no eval, and why."""
+    problems: list[str] = field(default_factory=list)
+    """Files that cannot be read."""
 
 
 def find_sources(paths: list[Path], only: Format | None = None) -> Sources:
@@ -41,20 +49,21 @@ def find_sources(paths: list[Path], only: Format | None = None) -> Sources:
 
     Raises:
         SourceError: a named file is of no known format, or a folder holds no eval.
-        UnreadableFileError: a YAML file cannot be read.
+        UnreadableFileError: PyYAML is missing.
     """
     found = Sources()
     for path in paths:
         if not path.is_dir():
-            found.files.append((path, only or _format_of_named(path)))
+            with _collecting(found):
+                found.files.append((path, only or _format_of_named(path)))
             continue
-        before = len(found.files)
+        before = len(found.files) + len(found.problems)
         for folder in _eval_folders(path):
             _search(folder, only, found)
         manifest = path / "quality" / "manifest.yaml"
         if manifest.is_file():
             found.passed_over.append((manifest, _MANIFEST))
-        if len(found.files) == before:
+        if len(found.files) + len(found.problems) == before:
             raise SourceError(
                 f"{path}: no eval here; expected *.yaml (Lobu), *.md (Hubzoid) or *.eval.yaml "
                 "(Astromesh), in this folder, in evals/ or in agents/NAME/evals/"
@@ -79,16 +88,30 @@ def _search(folder: Path, only: Format | None, found: Sources) -> None:
     for path in yaml_files if only != "hubzoid" else []:
         if path.name.startswith("promptfooconfig."):
             continue
-        kind = only or _format_of_yaml(path)
-        if kind is None:
-            found.passed_over.append((path, "no eval: neither 'turns' nor 'kind: Eval'"))
-        else:
-            formats.append((path, kind))
+        with _collecting(found):
+            kind = only or _format_of_yaml(path)
+            if kind is None:
+                found.passed_over.append((path, "no eval: neither 'turns' nor 'kind: Eval'"))
+            else:
+                formats.append((path, kind))
     found.files += formats
     has_lobu = any(kind == "lobu" for _, kind in formats)
     if has_lobu or only not in (None, "hubzoid"):
         return  # Markdown beside Lobu's evals is their rubrics and report
     found.files += [(path, "hubzoid") for path in _markdown(folder)]
+
+
+@contextmanager
+def _collecting(found: Sources) -> Iterator[None]:
+    """Go on with the other files where one cannot be read, and tell of it in the end."""
+    try:
+        yield
+    except SourceError as error:
+        found.problems += error.problems
+    except UnreadableFileError as error:
+        if not error.is_broken:
+            raise
+        found.problems.append(f"{error}. {error.fix}")
 
 
 def _markdown(folder: Path) -> Iterator[Path]:

@@ -16,6 +16,9 @@ WIDTH: Final = 100
 _NUMBER_LIKE: Final = re.compile(r"[-+.]?[\d.][\d._eExXoObBa-fA-F:+-]*")
 """Texts that YAML 1.2, which promptfoo reads, takes for numbers, and PyYAML's 1.1 does not."""
 
+_OTHER_BREAKS: Final = re.compile("[\r\x85\u2028\u2029]")
+"""Line ends that only the escapes of double quotes keep."""
+
 
 def write_yaml(data: Mapping[str, Any], head: Iterable[str] = ()) -> str:
     """Return the document, with the lines of ``head`` as comments before it.
@@ -56,7 +59,9 @@ def _dumper() -> type[Any]:
 
     def text(dumper: Any, value: str) -> Any:
         style = None
-        if "\n" in value:
+        if _OTHER_BREAKS.search(value):
+            style = '"'
+        elif "\n" in value:
             style = "|"
         elif _NUMBER_LIKE.fullmatch(value):
             style = "'"
