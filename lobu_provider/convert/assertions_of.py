@@ -40,10 +40,10 @@ def assertions_of(case: Case, literals: Literals) -> list[dict[str, Any]]:
         if isinstance(check, ToolCheck):
             found.append(_ours(case, check.check, literals.in_config(check.config)))
         elif isinstance(check, RubricCheck):
-            found.append(_rubric(check, len(case.turns), literals))
+            found.append(_rubric(check, len(case.turns)))
         else:
             number = check.turn or len(case.turns)
-            own = None if check.turn is not None else _own(check, literals)
+            own = None if check.turn is not None else _own(check)
             if own is not None:
                 found.append(own)
             elif check.kind == "regex" and _dialect(check) is None:
@@ -66,11 +66,11 @@ def _ours(case: Case, check: str, config: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "python", "value": f"{OURS}{check}", "config": dict(config)}
 
 
-def _own(check: TextCheck, literals: Literals) -> dict[str, Any] | None:
+def _own(check: TextCheck) -> dict[str, Any] | None:
     """Return promptfoo's own assertion about the final answer, where it means the same."""
-    if not literals.fits_own(check.value):
+    if not Literals.fits_own(check.value):
         return None
-    value = literals.in_template(check.value)
+    value = Literals.raw(check.value)
     if check.kind == "regex":
         is_plain = not check.ignore_case and not check.value.startswith("(?")
         # JavaScript reads its own patterns as they are; those of Python only in the dialect.
@@ -106,8 +106,8 @@ def _program(check: TextCheck, turns: int) -> dict[str, Any]:
     return _weighted({**made, **_turn_transform(check.turn, turns)}, check.weight)
 
 
-def _rubric(check: RubricCheck, turns: int, literals: Literals) -> dict[str, Any]:
-    made: dict[str, Any] = {"type": "llm-rubric", "value": literals.in_template(check.text)}
+def _rubric(check: RubricCheck, turns: int) -> dict[str, Any]:
+    made: dict[str, Any] = {"type": "llm-rubric", "value": Literals.raw(check.text)}
     if check.threshold is not None:
         made["threshold"] = check.threshold
     if check.sight in _SIGHTS:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,12 +31,6 @@ class Converted:
     path: Path
     text: str
     config: dict[str, Any]
-    suites: tuple[Suite, ...]
-
-    @property
-    def notes(self) -> list[Note]:
-        """What must be known about it."""
-        return [note for suite in self.suites for note in suite.notes]
 
 
 @dataclass(frozen=True)
@@ -84,12 +79,28 @@ def convert(
     problems += _double_names(suites)
     if problems:
         raise SourceError(*problems)
+    suites = [replace(suite, notes=(*suite.notes, *_environment(suite))) for suite in suites]
     groups = _groups(suites, output)
     files = [_converted(path, group, grader) for path, group in groups.items()]
     notes = [note for suite in suites for note in suite.notes]
     if grader:
         notes = [note for note in notes if "name one with --grader" not in note.text]
     return Conversion(files, notes, sources.passed_over)
+
+
+def _environment(suite: Suite) -> list[Note]:
+    """Return a note for each case with a text that promptfoo changes whatever is around it."""
+    return [
+        Note("differs", suite.source, "", _FILLED_IN, case.name)
+        for case in suite.cases
+        if re.search(r"\{\{-?\s*env\b", repr((case.turns, case.checks)))
+    ]
+
+
+_FILLED_IN: Final = (
+    "promptfoo fills in {{env.NAME}} when it loads a config, wherever it stands; here it is a text "
+    "that the old runner took as written"
+)
 
 
 def _double_names(suites: Sequence[Suite]) -> list[str]:
@@ -134,7 +145,7 @@ def _converted(path: Path, suites: list[Suite], grader: str | None) -> Converted
         lines = [f"- {line}" for line in told_once([n for n in notes if n.kind == kind])]
         if lines:
             head += ["", f"{title}:", *lines]
-    return Converted(path, write_yaml(config, head), config, tuple(suites))
+    return Converted(path, write_yaml(config, head), config)
 
 
 def told_once(notes: Sequence[Note]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Final
 
@@ -101,7 +102,7 @@ def _name_of(path: Path) -> tuple[Path, str]:
     folder = next((p for p in path.absolute().parents if p.name == "evals"), None)
     if folder is None:
         return path.parent, path.stem
-    shown = path.parents[len(path.absolute().relative_to(folder).parts) - 1]
+    shown = folder if path.is_absolute() else Path(os.path.relpath(folder))
     return shown, path.absolute().relative_to(folder).with_suffix("").as_posix()
 
 

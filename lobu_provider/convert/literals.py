@@ -40,10 +40,6 @@ class Literals:
             return text
         return f"{{% raw %}}{text}{{% endraw %}}"
 
-    def in_template(self, text: str) -> str:
-        """Return a text for a value of promptfoo's own assertions."""
-        return self.raw(text)
-
     def in_config(self, value: Any) -> Any:
         """Return a value for the config of ours, which fill in ``{{name}}`` themselves."""
         if isinstance(value, Mapping):

@@ -37,9 +37,13 @@ def promptfoo_config(suites: Sequence[Suite], grader: Grader | None = None) -> d
     graders = [case.grader for case in cases if _is_graded(case)]
     common = grader or (graders[0] if graders and all(g == graders[0] for g in graders) else None)
     rates = {suite.pass_rate for suite in suites if suite.pass_rate is not None}
+    names = _names(suites)
     tests = [
-        _test(case, settings, repeat, grader=None if grader or common else case.grader)
-        for case in cases
+        {
+            "description": name,
+            **_test(case, settings, repeat, grader=None if grader or common else case.grader),
+        }
+        for name, case in zip(names, cases, strict=True)
     ]
     config: dict[str, Any] = {
         "description": f"Converted: {', '.join(dict.fromkeys(suite.name for suite in suites))}"
@@ -55,6 +59,16 @@ def promptfoo_config(suites: Sequence[Suite], grader: Grader | None = None) -> d
     config["evaluateOptions"] = {"cache": False, **({"repeat": repeat} if repeat > 1 else {})}
     config["tests"] = tests
     return config
+
+
+def _names(suites: Sequence[Suite]) -> list[str]:
+    """Return what each test is called: with its suite's name where two would be called the same."""
+    count = Counter(case.name for suite in suites for case in suite.cases)
+    return [
+        f"{suite.name}: {case.name}" if count[case.name] > 1 else case.name
+        for suite in suites
+        for case in suite.cases
+    ]
 
 
 def _is_graded(case: Case) -> bool:
@@ -121,7 +135,7 @@ def _test(
         options["repeat"] = case.repeat
     if grader is not None:
         options["provider"] = grader
-    test: dict[str, Any] = {"description": case.name}
+    test: dict[str, Any] = {}
     if case.metadata:
         test["metadata"] = dict(case.metadata)
     if len(settings) > 1:

@@ -151,3 +151,10 @@ def test_a_wrong_line_of_the_cases_file_is_named(write: Write) -> None:
     write("more.jsonl", "\n{oops}\n")
     assert "is not JSON" in problems_of(path)[0]
     assert "in line 2" in problems_of(path)[0]
+
+
+def test_cases_of_two_evals_with_one_id_are_told_apart(write: Write, tmp_path: Path) -> None:
+    for name in ("x", "y"):
+        write(f"evals/{name}.eval.yaml", eval_of(CASE).replace('"one"', f'"{name}"'))
+    (file,) = convert([tmp_path]).files
+    assert [test["description"] for test in file.config["tests"]] == ["x: c", "y: c"]

@@ -74,8 +74,8 @@ def test_what_the_page_says_about_variables_is_so() -> None:
     assert "error" not in ask({"transcript": "Hello"}, "Hello", stringTranscript="prompt")
     for shape in (turns, [turns], [{"role": "user", "content": text} for text in turns]):
         assert len(ask({"transcript": shape})["metadata"]["turns"]) == 2
-    for nothing in (None, []):
-        assert "error" not in ask({"transcript": nothing}, "Hello")
+    assert "error" not in ask({"transcript": None}, "Hello")
+    assert "error" not in ask({"transcript": []}, "Hello")
     blank = ask({"transcript": [turns[0], " ", turns[1]]})
     assert any("blank entry" in warning for warning in blank["metadata"]["warnings"])
     assert ask({}, "")["metadata"]["error"]["code"] == "config"

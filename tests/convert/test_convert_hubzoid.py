@@ -165,3 +165,19 @@ def test_a_case_outside_of_an_evals_folder_is_named_by_its_file(
 ) -> None:
     write("notes/case.md", "---\ncontains: a\n---\nhi\n")
     assert list(converted_tests(tmp_path / "notes")) == ["case"]
+
+
+def test_a_case_named_from_within_its_folder_keeps_its_name_and_its_config_s_place(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("evals/approvals/case.md", "---\ncontains: a\n---\nhi\n")
+    monkeypatch.chdir(tmp_path / "evals" / "approvals")
+    (file,) = convert([Path("case.md")]).files
+    assert file.path.resolve() == (tmp_path / "evals" / "promptfooconfig.yaml").resolve()
+    assert file.config["tests"][0]["description"] == "approvals/case"
+
+
+def test_a_text_that_promptfoo_fills_in_from_the_environment_is_told(write: Write) -> None:
+    path = write("case.md", "---\ncontains: '{{ env.HOME }}'\n---\nhi\n")
+    ((_, text),) = notes_of(convert([path]), "differs")
+    assert "fills in {{env.NAME}}" in text

@@ -36,6 +36,14 @@ class ProviderEntry:
 
 
 @dataclass(frozen=True)
+class Scenario:
+    """Tests that run once for each entry of ``data``."""
+
+    data: list[Mapping[str, Any]]
+    tests: list[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
 class ConfigFile:
     """A config file that was read."""
 
@@ -44,8 +52,11 @@ class ConfigFile:
     providers: list[ProviderEntry]
     default_test: Mapping[str, Any]
     tests: list[Mapping[str, Any]]
+    """Its own and those of its scenarios."""
     not_read: list[str] = field(default_factory=list)
     """Test sources that only promptfoo can read."""
+    own_tests: list[Mapping[str, Any]] = field(default_factory=list)
+    scenarios: list[Scenario] = field(default_factory=list)
 
 
 def find_config(folder: Path) -> Path | None:
@@ -71,15 +82,22 @@ def read_config(path: Path) -> ConfigFile:
     if isinstance(default_test, str):
         default_test = next(iter(_linked(default_test, path.parent, not_read)), None)
     tests = list(_tests(data.get("tests"), path.parent, not_read))
-    for scenario in _list(data.get("scenarios")):
-        tests += _tests(_mapping(scenario).get("tests"), path.parent, not_read)
+    scenarios = [
+        Scenario(
+            list(_tests(_mapping(scenario).get("config"), path.parent, not_read)),
+            list(_tests(_mapping(scenario).get("tests"), path.parent, not_read)),
+        )
+        for scenario in _list(data.get("scenarios"))
+    ]
     return ConfigFile(
         path=path,
         data=data,
         providers=_told_apart(list(_providers(data, env, path.parent))),
         default_test=_mapping(default_test),
-        tests=tests,
+        tests=[*tests, *(test for scenario in scenarios for test in scenario.tests)],
         not_read=not_read,
+        own_tests=tests,
+        scenarios=scenarios,
     )
 
 

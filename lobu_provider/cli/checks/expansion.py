@@ -107,17 +107,14 @@ def _prompts(config: ConfigFile, notes: list[str]) -> list[str]:
 
 def _tests(config: ConfigFile) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield each test with its place; those of scenarios once for each entry of their config."""
-    scenarios = [mapping(s) for s in items(config.data.get("scenarios"))]
-    own = len(config.tests) - sum(len(items(s.get("tests"))) for s in scenarios)
-    yield from ((f"tests[{index}]", test) for index, test in enumerate(config.tests[:own]))
-    if not config.tests and not config.not_read and not scenarios:
+    yield from ((f"tests[{index}]", test) for index, test in enumerate(config.own_tests))
+    if not config.tests and not config.not_read:
         yield "defaultTest", {}
-    for number, scenario in enumerate(scenarios):
+    for number, scenario in enumerate(config.scenarios):
         for (at, data), (index, test) in product(
-            enumerate(items(scenario.get("config"))), enumerate(items(scenario.get("tests")))
+            enumerate(scenario.data), enumerate(scenario.tests)
         ):
-            place = f"scenarios[{number}].config[{at}].tests[{index}]"
-            yield place, _merged(mapping(data), mapping(test))
+            yield f"scenarios[{number}].config[{at}].tests[{index}]", _merged(data, test)
 
 
 def _merged(common: Mapping[str, Any], test: Mapping[str, Any]) -> dict[str, Any]:
