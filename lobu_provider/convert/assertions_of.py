@@ -124,6 +124,7 @@ def _turn_transform(turn: int | None, turns: int) -> dict[str, str]:
 
 
 def _weighted(assertion: dict[str, Any], weight: float) -> dict[str, Any]:
-    if weight == 1:
+    exact = round(weight, 10)  # a sum of 0.1 and 0.2 is to be read as 0.3
+    if exact == 1:
         return assertion
-    return {**assertion, "weight": int(weight) if weight == int(weight) else weight}
+    return {**assertion, "weight": int(exact) if exact == int(exact) else exact}
