@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -170,4 +171,5 @@ def _tell(done: Conversion, *, is_written: bool) -> None:
         line('  export LOBU_PROVIDER_HOOK="$(lobu-provider path)"')
         line('  export LOBU_ASSERTIONS="$(lobu-provider path assertions)"')
         line('  export PROMPTFOO_PYTHON="$(command -v python3)"')
-        line(f"  npx promptfoo@latest eval -c {done.files[0].path}")
+        for file in done.files:
+            line(f"  npx promptfoo@latest eval -c {shlex.quote(str(file.path))}")
