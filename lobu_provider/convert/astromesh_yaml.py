@@ -8,19 +8,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from lobu_provider.convert.astromesh_expect import check_of
 from lobu_provider.convert.astromesh_judge import grader_of
 from lobu_provider.convert.fields import Fields, plain
 from lobu_provider.convert.lobu_yaml import PIN_A_GRADER
 from lobu_provider.convert.suite import (
     AgentSettings,
     Case,
-    Check,
     Note,
     RubricCheck,
     SourceError,
     Suite,
-    TextCheck,
-    ToolCheck,
 )
 from lobu_provider.structured_file import (
     UnreadableFileError,
@@ -33,9 +31,6 @@ PASS_SCORE: Final = 0.7
 API_VERSION: Final = "astromesh/v1"
 _CASE_KEYS: Final = ("id", "turns", "context", "tools", "expect", "rubric")
 _SPEC_KEYS: Final = ("agent", "judge", "tools_default", "thresholds", "cases", "cases_file")
-_ASSERTIONS: Final = (
-    "contains", "not_contains", "regex", "equals", "tool_called", "tool_not_called",
-)  # fmt: skip
 _CONTEXT_CHARS: Final = 2048
 
 
@@ -150,7 +145,7 @@ class _Reader:
         checks = [
             check
             for assertion in entry.entries("expect")
-            if (check := self._check(assertion)) is not None
+            if (check := check_of(assertion)) is not None
         ]
         rubric = entry.text("rubric")
         if rubric is not None:
@@ -168,32 +163,6 @@ class _Reader:
             metadata={"suite": suite, **self._fixtures(entry)},
             grader=self._grader if rubric is not None else None,
         )
-
-    def _check(self, assertion: Fields) -> Check | None:
-        keys = assertion.keys()
-        if len(keys) != 1:
-            assertion.problem("", f"expected one assertion, got {', '.join(keys) or 'none'}")
-            return None
-        (kind,) = keys
-        assertion.refuse_unknown(_ASSERTIONS)
-        value = assertion.raw(kind)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            assertion.problem(kind, f"expected a text, got {value}; put it in quotes")
-            return None
-        text = assertion.text(kind, required=True)
-        if text is None:
-            return None
-        if kind == "regex":
-            try:
-                re.compile(text)
-            except re.error as error:
-                assertion.problem(kind, f"is no regular expression: {error}")
-            return TextCheck("regex", text, engine="python")
-        if kind == "equals":
-            return TextCheck("equals", text, strip=True)
-        if kind in ("contains", "not_contains"):
-            return TextCheck("icontains" if kind == "contains" else "not-icontains", text)
-        return ToolCheck("toolCalled" if kind == "tool_called" else "toolNotCalled", {"tool": text})
 
     def _context(self, entry: Fields, case: str) -> str | None:
         if "context" not in entry:

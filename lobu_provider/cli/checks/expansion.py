@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Final
 
+from lobu_provider.cli.checks.assertion_lines import assertion_lines
 from lobu_provider.cli.checks.config_file import ConfigFile
 from lobu_provider.cli.checks.config_lint import is_repaired
 from lobu_provider.errors import LobuError
 from lobu_provider.extension.suite import items, mapping
 from lobu_provider.extension.transcripts import expands_variables
-from lobu_provider.promptfoo.trace_assertions import flat_assertions
 from lobu_provider.promptfoo.transcript import read_transcript
 
 
@@ -160,7 +160,7 @@ def _expanded(
         source=source,
         description=_filled(str(test.get("description") or ""), variables),
         turns=_turns(variables, prompts[0] if prompts else ""),
-        assertions=[line for a in items(test.get("assert")) for line in _assertion(a)],
+        assertions=[line for a in items(test.get("assert")) for line in assertion_lines(a)],
         providers=[label for label, identity in providers if _allowed(test, label, identity)],
         prompts=len(prompts),
         repeat=_repeat(test, config),
@@ -209,34 +209,3 @@ def _repeat(test: Mapping[str, Any], config: ConfigFile) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
             return value
     return 1
-
-
-def _assertion(given: Any) -> Iterator[str]:
-    """Yield a line for each assertion; those of a set and of ``turns`` one by one."""
-    for assertion in flat_assertions([given]):
-        kind = str(assertion.get("type", ""))
-        if kind == "assert-set":
-            continue
-        value, config = assertion.get("value"), mapping(assertion.get("config"))
-        weight = f" (weight {assertion['weight']})" if "weight" in assertion else ""
-        script = re.search(r":(\w+)$", value) if isinstance(value, str) else None
-        if script is None or kind.removeprefix("not-") not in ("python", "javascript"):
-            yield f"{kind}{_shown(value)}{weight}"
-        elif script[1] == "turns":
-            for number, checks in mapping(config.get("turns")).items():
-                for check in items(checks):
-                    about = mapping(check)
-                    detail = _shown(about.get("value", about.get("config")))
-                    yield f"turn {number}: {about.get('type', '')}{detail}"
-        else:
-            yield f"{script[1]}{_shown(config or None)}{weight}"
-
-
-def _shown(value: Any) -> str:
-    return "" if value is None else f" {_short(value)}"
-
-
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else repr(value)
-    line = " ".join(text.split())
-    return line if len(line) <= 100 else f"{line[:100]}..."
