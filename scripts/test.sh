@@ -32,7 +32,9 @@ LOBU_TEST_PROMPTFOO_OLD=$(pwd)/$(promptfoo_dir "$oldest")/run
 LOBU_TEST_PROMPTFOO_NEW=$(pwd)/$(promptfoo_dir "$newest")/run
 # Without this a missing promptfoo would only be a skipped test.
 LOBU_TEST_PROMPTFOO_REQUIRED=1
+LOBU_TEST_ACTIONLINT=$(scripts/actionlint.sh)
 export LOBU_TEST_PROMPTFOO_OLD LOBU_TEST_PROMPTFOO_NEW LOBU_TEST_PROMPTFOO_REQUIRED
+export LOBU_TEST_ACTIONLINT
 tests=0
 say "== pytest"
 "$(venv_python)" -m pytest "$@" || tests=$?

@@ -15,7 +15,16 @@ ROOT = Path(lobu_provider.__file__).parent
 LAYERS = [
     # Lowest first. A module may import from lower layers and, where one entry is a folder, from
     # its own folder. Modules named in one line do not know each other.
-    {"errors", "json_safe", "redaction", "event_loop", "abort", "blank", "assertions"},
+    {
+        "errors",
+        "json_safe",
+        "redaction",
+        "event_loop",
+        "abort",
+        "blank",
+        "assertions",
+        "structured_file",
+    },
     {"process_mark", "ledger_files"},
     {"ledger"},
     {"config"},
@@ -36,7 +45,7 @@ LAYERS = [
     {"spans"},
     {"connect"},
     {"promptfoo", "probe"},
-    {"extension"},
+    {"extension", "convert", "new_project"},
     {"hook", "cli", "stdio_bridge"},
     {"__main__"},
 ]
@@ -49,6 +58,7 @@ NARROWER = {
         "abort",
         "assertions.judge",
         "assertions.transforms",
+        "assertions.yes_or_no",
         "event_loop",
         "extension.hooks",
         "promptfoo.host_limit",
@@ -57,6 +67,8 @@ NARROWER = {
     "__main__": {"cli.main"},
     "turn_failures": {"errors", "blank"},
     "sse": {"errors", "events"},
+    "convert": {"assertions", "errors", "json_safe", "structured_file"},
+    "new_project": {"errors"},
     "spans": {"errors", "json_safe", "redaction", "turn"},
 }
 

@@ -73,6 +73,13 @@ def maxCost(output: object, context: object) -> object:
     return _judge("maxCost", context)
 
 
+def countYesOrNo(named_scores: object, context: object) -> object:
+    _make_importable()
+    from lobu_provider.assertions.yes_or_no import count_yes_or_no
+
+    return count_yes_or_no(context)  # type: ignore[arg-type]  # promptfoo's
+
+
 def get_assert(output: object, context: object) -> object:
     """Answer a config that names the file without a check."""
     raise ValueError("lobu-provider: write the check's name after the file: file://PATH:toolCalled")

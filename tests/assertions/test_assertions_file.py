@@ -44,7 +44,11 @@ def load(file: Path, name: str, context: Any = None) -> subprocess.CompletedProc
 
 
 def test_it_has_a_function_for_each_check_under_the_check_s_name() -> None:
-    assert set(json.loads(load(FILE, "names").stdout)) == {*CHECKS, "get_assert"}
+    assert set(json.loads(load(FILE, "names").stdout)) == {
+        *CHECKS,
+        "countYesOrNo",
+        "get_assert",
+    }
 
 
 @pytest.mark.parametrize("check", CHECKS)

@@ -362,7 +362,7 @@ def test_a_javascript_config_is_a_warning_since_nothing_makes_it_readable(
     (folder / "promptfooconfig.js").write_text("module.exports = {}", "utf-8")
     result = run_cli("doctor")
     assert result.exit_code == 0
-    assert "is a program, which doctor does not run" in result.stdout
+    assert "is a program, which is not run here" in result.stdout
     assert "warn  gateway: not checked, because promptfooconfig.js" in result.stdout
 
 

@@ -13,7 +13,7 @@ from lobu_provider.errors import CODES, error_for, failure
 
 from .conftest import RunCli
 
-COMMANDS = ["ask", "doctor", "path", "serve", "shim-path"]
+COMMANDS = ["ask", "cases", "convert", "doctor", "init", "path", "serve", "shim-path"]
 
 
 def test_the_help_lists_every_command_and_the_exit_codes(run_cli: RunCli) -> None:

@@ -28,6 +28,10 @@ DATA_FILES = (
     "lobu_provider/py.typed",
     "lobu_provider/config/config.schema.json",
     "lobu_provider/scripted_gateway/scripts/demo.json",
+    "lobu_provider/new_project/templates/agent-script.json",
+    "lobu_provider/new_project/templates/promptfooconfig.yaml",
+    "lobu_provider/new_project/templates/workflow.yml",
+    "lobu_provider/new_project/templates/workflow-sharded.yml",
     "lobu_provider/hook/lobu_hook.py",
     "lobu_provider/hook/lobu_extension.py",
     "lobu_provider/hook/lobu_assertions.py",
@@ -230,3 +234,9 @@ def test_serving_without_the_extra_names_the_install_that_is_missing(installed: 
     assert result.returncode != 0
     assert "pip install 'lobu-provider[gateway]'" in result.stdout + result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_first_evaluation_is_written_without_any_extra(installed: Installed) -> None:
+    result = installed.run("lobu-provider", "init", "--ci")
+    assert result.returncode == 0, result.stderr
+    assert (installed.work / "promptfooconfig.yaml").is_file()

@@ -6,36 +6,18 @@ TypeScript configs are not read.
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shlex
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from lobu_provider.structured_file import ENDINGS, UnreadableFileError, load_file
+
 NAMES: Final = tuple(
     f"promptfooconfig.{end}" for end in ("yaml", "yml", "json", "js", "mjs", "cjs", "ts", "mts")
 )
-_YAML: Final = (".yaml", ".yml")
-
-
-class UnreadableFileError(Exception):
-    """A file cannot be read; the text says why, ``fix`` what to do.
-
-    ``is_broken`` is false when the file may be fine and only this program cannot read it;
-    ``is_mendable`` when it never will.
-    """
-
-    def __init__(
-        self, why: str, fix: str, *, is_broken: bool = True, is_mendable: bool = True
-    ) -> None:
-        super().__init__(why)
-        self.fix = fix
-        self.is_broken = is_broken
-        self.is_mendable = is_mendable
 
 
 @dataclass(frozen=True)
@@ -54,6 +36,14 @@ class ProviderEntry:
 
 
 @dataclass(frozen=True)
+class Scenario:
+    """Tests that run once for each entry of ``data``."""
+
+    data: list[Mapping[str, Any]]
+    tests: list[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
 class ConfigFile:
     """A config file that was read."""
 
@@ -62,8 +52,11 @@ class ConfigFile:
     providers: list[ProviderEntry]
     default_test: Mapping[str, Any]
     tests: list[Mapping[str, Any]]
+    """Its own and those of its scenarios."""
     not_read: list[str] = field(default_factory=list)
     """Test sources that only promptfoo can read."""
+    own_tests: list[Mapping[str, Any]] = field(default_factory=list)
+    scenarios: list[Scenario] = field(default_factory=list)
 
 
 def find_config(folder: Path) -> Path | None:
@@ -77,7 +70,7 @@ def read_config(path: Path) -> ConfigFile:
     Raises:
         UnreadableFileError: missing, not JSON or YAML, or YAML without PyYAML.
     """
-    loaded = _load(path)
+    loaded = load_file(path)
     data = _mapping(loaded)
     if not data:
         what = "is empty" if loaded is None or loaded == {} else "does not hold a mapping of keys"
@@ -89,93 +82,23 @@ def read_config(path: Path) -> ConfigFile:
     if isinstance(default_test, str):
         default_test = next(iter(_linked(default_test, path.parent, not_read)), None)
     tests = list(_tests(data.get("tests"), path.parent, not_read))
-    for scenario in _list(data.get("scenarios")):
-        tests += _tests(_mapping(scenario).get("tests"), path.parent, not_read)
+    scenarios = [
+        Scenario(
+            list(_tests(_mapping(scenario).get("config"), path.parent, not_read)),
+            list(_tests(_mapping(scenario).get("tests"), path.parent, not_read)),
+        )
+        for scenario in _list(data.get("scenarios"))
+    ]
     return ConfigFile(
         path=path,
         data=data,
         providers=_told_apart(list(_providers(data, env, path.parent))),
         default_test=_mapping(default_test),
-        tests=tests,
+        tests=[*tests, *(test for scenario in scenarios for test in scenario.tests)],
         not_read=not_read,
+        own_tests=tests,
+        scenarios=scenarios,
     )
-
-
-def _load(path: Path) -> Any:
-    if path.suffix.lower() not in (".json", *_YAML):
-        raise UnreadableFileError(
-            f"{path} is a program, which doctor does not run",
-            "Give the connection by options or LOBU_* variables instead.",
-            is_broken=False,
-            is_mendable=False,
-        )
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise UnreadableFileError(
-            f"{path} cannot be read: {reason}",
-            "Check the path and who may read it, and save it as UTF-8.",
-        ) from None
-    return _parse_yaml(path, text) if path.suffix.lower() in _YAML else _parse_json(path, text)
-
-
-def _parse_json(path: Path, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        what = f"{error.msg} in line {error.lineno}, column {error.colno}"
-        raise UnreadableFileError(f"{path} is not JSON: {what}", _JSON_FIX) from None
-    except (ValueError, RecursionError) as error:
-        raise UnreadableFileError(
-            f"{path} is not JSON that can be read: {type(error).__name__}", _JSON_FIX
-        ) from None
-
-
-_JSON_FIX: Final = (
-    "Correct it there or just before: JSON wants double quotes, no comments, and no comma before "
-    "a closing bracket."
-)
-_YAML_FIX: Final = (
-    "Correct it there or just before: close quotes and brackets, indent with spaces and not "
-    "tabs, and put text with '{{', ': ' or ' #' in quotes."
-)
-
-
-def _parse_yaml(path: Path, text: str) -> Any:
-    try:
-        import yaml
-    except ImportError:
-        raise UnreadableFileError(
-            f"{path} could not be read: reading YAML needs PyYAML",
-            f"{shlex.quote(sys.executable)} -m pip install pyyaml  "
-            "(the extra lobu-provider[yaml] brings it too)",
-            is_broken=False,
-        ) from None
-    try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        what = _yaml_fault(error, text)
-        raise UnreadableFileError(f"{path} is not YAML: {what}", _YAML_FIX) from None
-
-
-def _yaml_fault(error: Any, text: str) -> str:
-    """Say what and where; not in PyYAML's own words, which quote the file and so maybe a token."""
-    what = getattr(error, "problem", None) or getattr(error, "reason", None)
-    if what is None:
-        return type(error).__name__
-    mark = getattr(error, "problem_mark", None)
-    position = getattr(error, "position", None)
-    if mark is not None:
-        what = f"{what} in line {mark.line + 1}, column {mark.column + 1}"
-    elif isinstance(position, int):  # a character that no YAML may hold
-        before = text[:position]
-        what = f"{what} in line {before.count(chr(10)) + 1}"
-    begun = getattr(error, "context_mark", None)
-    context = getattr(error, "context", None)
-    if begun is not None and context and mark is not None and begun.line != mark.line:
-        what = f"{what}, {context} that begins in line {begun.line + 1}"
-    return str(what)
 
 
 def _tests(value: Any, folder: Path, not_read: list[str]) -> Iterator[Mapping[str, Any]]:
@@ -191,9 +114,9 @@ def _tests(value: Any, folder: Path, not_read: list[str]) -> Iterator[Mapping[st
 
 def _linked(reference: str, folder: Path, not_read: list[str]) -> Iterator[Any]:
     path = folder / reference.removeprefix("file://")
-    if path.suffix.lower() in (".json", *_YAML) and path.is_file():
+    if path.suffix.lower() in ENDINGS and path.is_file():
         try:
-            yield _load(path)
+            yield load_file(path)
         except UnreadableFileError:
             not_read.append(reference)
     else:

@@ -65,7 +65,7 @@ def lint(config: ConfigFile) -> Iterator[Finding]:
 
 
 def _split_transcripts(config: ConfigFile) -> Iterator[Finding]:
-    if not expands_variables() or _is_repaired(config):
+    if not expands_variables() or is_repaired(config):
         return
     split = []
     for name, test in _named(config):
@@ -88,7 +88,7 @@ def _split_transcripts(config: ConfigFile) -> Iterator[Finding]:
         )
 
 
-def _is_repaired(config: ConfigFile) -> bool:
+def is_repaired(config: ConfigFile) -> bool:
     """Whether a hook of ours corrects the suite before promptfoo uses it."""
     return any(_REPAIRS.search(str(entry)) for entry in _as_list(config.data.get("extensions")))
 
@@ -105,7 +105,7 @@ def _as_list(value: Any) -> list[Any]:
 
 def _context_transforms(config: ConfigFile) -> Iterator[Finding]:
     given = [(name, one.get("contextTransform", "")) for name, _, one in _assertions(config)]
-    if _is_repaired(config):
+    if is_repaired(config):
         given = [(name, corrected(transform)) for name, transform in given]
     wrong = [name for name, transform in given if re.match(r"\s*metadata\b", str(transform))]
     if wrong:

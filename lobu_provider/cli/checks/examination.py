@@ -11,7 +11,6 @@ from typing import Any, Final
 from lobu_provider.cli.checks.config_file import (
     ConfigFile,
     ProviderEntry,
-    UnreadableFileError,
     find_config,
     read_config,
 )
@@ -25,6 +24,7 @@ from lobu_provider.errors import LobuError
 from lobu_provider.probe.finding import Finding, TimeBudget, joined
 from lobu_provider.probe.gateway import Target, distinct, resolve, token_fix
 from lobu_provider.redaction import Redactor
+from lobu_provider.structured_file import UnreadableFileError
 
 LIMIT_S: Final = 26.0
 """Over all checks; with the clean-up after it less than half a minute."""

@@ -1,0 +1,1 @@
+"""Suites of other eval formats, written as a promptfoo config."""

@@ -1,0 +1,1 @@
+"""The files that a first evaluation of an agent needs."""
