@@ -11,7 +11,19 @@ import click
 
 from lobu_provider.cli.common import EXIT_CODES
 
-_COMMANDS: Final = ("ask", "doctor", "path", "serve", "shim-path")
+_COMMANDS: Final = (
+    "ask",
+    "bless",
+    "compare",
+    "doctor",
+    "explain",
+    "path",
+    "report",
+    "serve",
+    "shard",
+    "shim-path",
+    "stats",
+)
 """Module and command have the same name, with an underscore where the command has a hyphen."""
 
 
