@@ -34,6 +34,12 @@ def test_the_tables_of_the_readme_are_those_of_the_code() -> None:
     assert done.returncode == 0, "run `make docs`"
 
 
+def test_the_reference_of_the_command_line_is_that_of_the_code() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "cli_reference.py"), "--check"]
+    done = subprocess.run(command, check=False)
+    assert done.returncode == 0, "run `make docs`"
+
+
 def test_the_first_config_of_the_readme_gives_the_answer_that_it_asserts() -> None:
     config = yaml.safe_load(blocks(README, "yaml")[0])
     test = config["tests"][0]

@@ -35,7 +35,7 @@ LAYERS = [
     {"scripted_gateway"},
     {"spans"},
     {"connect"},
-    {"promptfoo", "probe"},
+    {"promptfoo", "probe", "results"},
     {"extension"},
     {"hook", "cli", "stdio_bridge"},
     {"__main__"},
@@ -56,6 +56,7 @@ NARROWER = {
     "__main__": {"cli.main"},
     "turn_failures": {"errors", "blank"},
     "sse": {"errors", "events"},
+    "results": {"json_safe", "redaction"},
     "spans": {"errors", "json_safe", "redaction", "turn"},
 }
 
@@ -77,6 +78,7 @@ THIRD_PARTY = {
     "starlette": {"scripted_gateway.server"},
     "uvicorn": {"scripted_gateway.server"},
     "click": {"cli"},
+    "ijson": {"results.files"},
 }  # fmt: skip
 
 LOADED_BY_PATH = ["hook.lobu_hook", "hook.lobu_extension", "hook.lobu_assertions"]

@@ -44,7 +44,7 @@ def bless(
     """
     from lobu_provider.results.baseline import baseline_text
     from lobu_provider.results.completeness import gaps_of
-    from lobu_provider.results.runs import read_run, tests_of
+    from lobu_provider.results.runs import group_tests, read_run
 
     run = read_run(results)
     gaps = gaps_of(run, shards)
@@ -54,7 +54,7 @@ def bless(
         say("Nothing was written. --force blesses it all the same.")
         raise click.exceptions.Exit(ExitCode.GATEWAY)
     write_lines(target, [baseline_text(run).rstrip("\n")])
-    tests = len(tests_of(run.rows))
+    tests = len(group_tests(run.rows))
     if as_json:
         print_json({"file": str(target), "tests": tests, "rows": len(run.rows), "gaps": gaps})
     else:

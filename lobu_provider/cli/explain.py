@@ -73,10 +73,10 @@ def explain(
     from lobu_provider.results.explanation import explain as explained
     from lobu_provider.results.explanation import explanation_lines
     from lobu_provider.results.rerun import rerun_command
-    from lobu_provider.results.runs import place_of, read_run, tests_of, whole_rows
+    from lobu_provider.results.runs import group_tests, place_of, read_run, whole_rows
 
     run = read_run([results, *more])
-    tests = tests_of(run.rows)
+    tests = group_tests(run.rows)
     chosen = _chosen_test(tests, test, provider)
     row = _chosen_row(chosen, repeat)
     whole = whole_rows(run, {place_of(row)})[place_of(row)]

@@ -46,7 +46,7 @@ class _LazyGroup(click.Group):
 )
 @click.version_option(package_name="lobu-provider", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Talk to a Lobu agent, and find out why an evaluation of it does not run.
+    """Talk to a Lobu agent, find out why an evaluation of it does not run, and read its results.
 
     \b
     Try it without a gateway and without a token:

@@ -111,9 +111,9 @@ def _write(
     from lobu_provider.results.github import annotation_commands
     from lobu_provider.results.junit import junit_lines
     from lobu_provider.results.run_report import report_lines, transcript_places
-    from lobu_provider.results.runs import tests_of, whole_rows
+    from lobu_provider.results.runs import group_tests, whole_rows
 
-    tests = tests_of(run.rows)
+    tests = group_tests(run.rows)
     if junit is not None:
         write_lines(junit, junit_lines(run, gaps))
     summary = os.environ.get("GITHUB_STEP_SUMMARY", "").strip() if github else ""

@@ -12,13 +12,6 @@ from lobu_provider.cli.common import Command, ExitCode, say
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-RESULTS_EXIT_CODES: Final = """\b
-Exit codes:
-  0  done; all is well
-  1  the agent failed
-  2  wrong option, or a file that is no results file
-  3  nothing is known for sure: infrastructure, a broken check, or a run that did not end"""
-
 
 class ResultsCommand(Command):
     """A command on results files; a file that cannot be read is one message and an exit code."""

@@ -59,12 +59,12 @@ def stats(
     """
     from lobu_provider.results.completeness import gaps_of
     from lobu_provider.results.gate import Rates, rate_failures
-    from lobu_provider.results.runs import read_run, tests_of
+    from lobu_provider.results.runs import group_tests, read_run
     from lobu_provider.results.stats_report import smallest_k, stats_json, stats_text
     from lobu_provider.results.summary import summarize
 
     run = read_run(results)
-    tests, whole = tests_of(run.rows), summarize(run.rows)
+    tests, whole = group_tests(run.rows), summarize(run.rows)
     tries = k or smallest_k(tests)
     gaps = gaps_of(run, shards)
     rates = Rates(min_pass_rate, min_test_pass_rate)

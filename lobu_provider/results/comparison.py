@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from lobu_provider.results.rows import Row
-from lobu_provider.results.runs import Column, Test, tests_of
+from lobu_provider.results.runs import Column, Test, group_tests
 from lobu_provider.results.summary import Summary, Verdict, summarize
 from lobu_provider.results.tool_changes import ToolChange, tool_changes
 
@@ -69,7 +69,7 @@ def compare(
         ignored: tool arguments to leave out.
     """
     notes: list[str] = []
-    before, after = _aligned(tests_of(old), tests_of(new), notes)
+    before, after = _aligned(group_tests(old), group_tests(new), notes)
     pairs = [_pair(one, two, ignored) for one, two in _matched(before, after)]
     return Comparison(tuple(pairs), tuple(notes))
 

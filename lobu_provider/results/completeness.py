@@ -76,6 +76,9 @@ def _shard_gaps(files: Sequence[FileFacts], shards: int | None) -> Iterator[str]
         yield f"{times(len(files), 'file')} of {times(shards, 'shard')} given: a shard is missing"
     if not ranges:
         return
+    for facts in files:
+        if facts.filter_range is None:
+            yield f"{facts.path} is no shard, and others are: tests may be counted twice"
     ranges.sort(key=lambda pair: pair[0].start)
     reached: int | None = 0
     for found, facts in ranges:

@@ -165,9 +165,18 @@ def _parsed(path: Path) -> Any:
     try:
         return json.loads(raw.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        if isinstance(error, json.JSONDecodeError) and error.pos >= len(error.doc.rstrip()) - 1:
+        if isinstance(error, json.JSONDecodeError) and _is_at_the_end(error):
             raise _cut_off(path) from None
         raise ResultsError(f"{path} is not JSON: {error}. Expected: {_EXPECTED}") from None
+
+
+def _is_at_the_end(error: json.JSONDecodeError) -> bool:
+    """Whether it is only that the text stops too early."""
+    left = error.doc[error.pos :].rstrip()
+    in_word = any(word.startswith(left) for word in ("true", "false", "null"))
+    return (
+        in_word or "Unterminated string" in error.msg or ("escape" in error.msg and len(left) < 6)
+    )
 
 
 _EXPECTED: Final = "what `promptfoo eval -o results.json` writes"

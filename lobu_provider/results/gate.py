@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from lobu_provider.results.completeness import gaps_of
 from lobu_provider.results.required import Required, required_states
-from lobu_provider.results.runs import Run, Test, tests_of
+from lobu_provider.results.runs import Run, Test, group_tests
 from lobu_provider.results.summary import Summary, summarize
 from lobu_provider.results.texts import times
 
@@ -62,7 +62,7 @@ def decide(
         rates: what is enough.
         shards: how many files there must be.
     """
-    tests, whole = tests_of(run.rows), summarize(run.rows)
+    tests, whole = group_tests(run.rows), summarize(run.rows)
     required = required_states(requirements, tests)
     failures = [
         *rate_failures(tests, whole, rates or Rates(overall=1.0)),

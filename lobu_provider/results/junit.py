@@ -9,7 +9,7 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from lobu_provider.results.rows import Row
-from lobu_provider.results.runs import Column, Run, Test, column_names, tests_of
+from lobu_provider.results.runs import Column, Run, Test, column_names, group_tests
 from lobu_provider.results.texts import shown
 
 _KIND: Final = {"failed": "failure"}
@@ -24,7 +24,7 @@ def junit_lines(run: Run, gaps: Sequence[str] = ()) -> Iterator[str]:
         run: what was read.
         gaps: why the run is not whole; they become errors in a suite ``run``.
     """
-    tests = tests_of(run.rows)
+    tests = group_tests(run.rows)
     names = column_names(test.column for test in tests)
     by_column: dict[Column, list[Test]] = defaultdict(list)
     for test in tests:

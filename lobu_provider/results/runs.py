@@ -67,7 +67,7 @@ def read_run(paths: Sequence[Path]) -> Run:
     return Run(tuple(rows), tuple(files))
 
 
-def tests_of(rows: Iterable[Row]) -> list[Test]:
+def group_tests(rows: Iterable[Row]) -> list[Test]:
     """Return the tests in the order in which they first appear."""
     rows = list(rows)
     columns = columns_of(rows)

@@ -25,7 +25,8 @@ _SHAPES: Final = re.compile(
 _SECRET_KEY: Final = re.compile(
     r"(?i)^(.*[_-])?(token|secret|password|passwd|api_?key|authorization|cookie)$"
 )
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
+"""With the line ends and changes of direction that Unicode adds to ASCII's."""
 _STACK: Final = re.compile(r"\n\s*(?:at |Stack Trace:|--Python Traceback|Traceback \(most).*", re.S)
 _REDACTOR: Final = Redactor()
 _SHORT: Final = 400
