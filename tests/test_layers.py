@@ -78,7 +78,7 @@ THIRD_PARTY = {
     "starlette": {"scripted_gateway.server"},
     "uvicorn": {"scripted_gateway.server"},
     "click": {"cli"},
-    "ijson": {"results.files"},
+    "ijson": {"results.streaming"},
 }  # fmt: skip
 
 LOADED_BY_PATH = ["hook.lobu_hook", "hook.lobu_extension", "hook.lobu_assertions"]

@@ -11,6 +11,7 @@ from lobu_provider.cli.results_options import (
     FILE,
     ResultsCommand,
     json_option,
+    refuse_overwriting,
     results_argument,
     shards_option,
     write_lines,
@@ -46,6 +47,7 @@ def bless(
     from lobu_provider.results.completeness import gaps_of
     from lobu_provider.results.runs import group_tests, read_run
 
+    refuse_overwriting(results, target)
     run = read_run(results)
     gaps = gaps_of(run, shards)
     for gap in gaps:

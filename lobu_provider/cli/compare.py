@@ -81,13 +81,15 @@ def compare(
         )
     before, after = read_run_or_baseline([old, *more_old]), read_run(new)
     found = compared(before.rows, after.rows, frozenset(ignored))
-    gaps = gaps_of(after, shards)
+    gaps, old_gaps = gaps_of(after, shards), gaps_of(before) if before.files else []
     if as_json:
-        print_json({**comparison_json(found), "gaps": gaps})
+        print_json({**comparison_json(found), "gaps": gaps, "oldGaps": old_gaps})
     else:
         print_lines((comparison_markdown if as_markdown else comparison_text)(found))
     for gap in gaps:
         say(gap)
+    for gap in old_gaps:
+        say(f"OLD: {gap}")
     if found.of("regression"):
         raise click.exceptions.Exit(ExitCode.FAILED)
     if gaps or found.of("unjudged"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -15,6 +15,7 @@ from lobu_provider.cli.results_options import (
     json_option,
     print_lines,
     rate_options,
+    refuse_overwriting,
     results_argument,
     shards_option,
     write_lines,
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
     from lobu_provider.results.gate import Gate
     from lobu_provider.results.runs import Run
+
+MOST_OF_A_SUMMARY: Final = 900_000
+"""Bytes. GitHub refuses a step's summary of more than 1 MiB as a whole."""
 
 
 @click.command(cls=ResultsCommand, short_help="Report a run, and decide whether it is good.")
@@ -90,6 +94,7 @@ def report(
         raise click.UsageError("--required and the pass rates are for --gate: add it.")
     if as_json and github:
         raise click.UsageError("--json and --github cannot stand together: both write to stdout.")
+    refuse_overwriting(results, junit, markdown)
     run = read_run(results)
     gaps = gaps_of(run, shards)
     asked = min_pass_rate is not None or min_test_pass_rate is not None
@@ -110,6 +115,7 @@ def _write(
 ) -> None:
     from lobu_provider.results.github import annotation_commands
     from lobu_provider.results.junit import junit_lines
+    from lobu_provider.results.markdown import bounded
     from lobu_provider.results.run_report import report_lines, transcript_places
     from lobu_provider.results.runs import group_tests, whole_rows
 
@@ -123,21 +129,9 @@ def _write(
         if markdown is not None:
             write_lines(markdown, lines)
         if summary:
-            write_lines(Path(summary), _bounded(lines), append=True)
+            write_lines(Path(summary), bounded(lines, MOST_OF_A_SUMMARY), append=True)
     if github:
         print_lines(annotation_commands(tests, gaps))
-
-
-def _bounded(lines: list[str]) -> list[str]:
-    """GitHub refuses a step's summary of more than 1 MiB as a whole."""
-    kept: list[str] = []
-    size = 0
-    for line in lines:
-        size += len(line.encode("utf-8", "replace")) + 1
-        if size > 900_000:
-            return [*kept, "", "The rest is cut: a summary has at most 1 MiB."]
-        kept.append(line)
-    return kept
 
 
 def _document(run: Run, decision: Gate, gate: bool) -> dict[str, object]:
@@ -162,4 +156,6 @@ def _tell(run: Run, decision: Gate, gate: bool) -> None:
         say(f"failed: {text}")
     for text in decision.doubts:
         say(f"unknown: {text}")
+    for text in decision.notes:
+        say(f"note: {text}")
     say(f"gate: {decision.answer}")

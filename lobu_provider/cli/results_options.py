@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -91,16 +92,34 @@ def print_lines(lines: Iterable[str]) -> None:
         click.echo(line)
 
 
+def refuse_overwriting(results: Sequence[Path], *targets: Path | None) -> None:
+    """Refuse to write over a file that is read.
+
+    Raises:
+        click.UsageError: a target is one of the results.
+    """
+    for target in targets:
+        if target is not None and target.resolve() in {path.resolve() for path in results}:
+            raise click.UsageError(f"{target} holds the results; write to another file.")
+
+
 def write_lines(path: Path, lines: Iterable[str], *, append: bool = False) -> None:
-    """Write a document to a file.
+    """Write a document to a file, which keeps what it had until all of it is written.
 
     Raises:
         ResultsError: the file cannot be written.
     """
     from lobu_provider.results.faults import ResultsError
 
+    in_place = append or (path.exists() and not path.is_file())  # such as a device
+    target = path if in_place else path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with path.open("a" if append else "w", encoding="utf-8", newline="\n") as out:
+        with target.open("a" if append else "w", encoding="utf-8", newline="\n") as out:
             out.writelines(f"{line}\n" for line in lines)
+        if not in_place:
+            target.replace(path)
     except OSError as error:
         raise ResultsError(f"{path} cannot be written: {error.strerror}") from None
+    finally:
+        if not in_place:
+            target.unlink(missing_ok=True)

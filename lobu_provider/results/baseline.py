@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, get_args
 
+from lobu_provider.results.documents import parsed
 from lobu_provider.results.faults import ResultsError
-from lobu_provider.results.files import BASELINE_FORMAT, read_json, shape_of
+from lobu_provider.results.files import BASELINE_FORMAT, shape_of
 from lobu_provider.results.identity import Identity
 from lobu_provider.results.outcomes import Outcome, items, mapping
 from lobu_provider.results.rows import Call, Row
@@ -66,7 +67,7 @@ def read_run_or_baseline(paths: Sequence[Path]) -> Run:
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    document = mapping(read_json(path))
+    document = mapping(parsed(path))
     if document.get("version") != VERSION:
         raise ResultsError(
             f"{path}: version {document.get('version')!r} of the baseline's format is unknown; "

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from lobu_provider.results.comparison import Change, Comparison, Pair
-from lobu_provider.results.markdown import decimal, escaped, percent, table
+from lobu_provider.results.markdown import bounded, decimal, escaped, percent, table
 from lobu_provider.results.rows import Row
 from lobu_provider.results.run_report import milliseconds, unjudged_words
 from lobu_provider.results.runs import Column, column_names
@@ -22,6 +22,8 @@ _TITLES: Final[dict[Change, str]] = {
     "removed": "Removed",
 }
 _MOST: Final = 100
+_MOST_OF_A_COMMENT: Final = 60_000
+"""GitHub takes 65,536 characters."""
 
 
 def comparison_json(found: Comparison) -> dict[str, Any]:
@@ -106,7 +108,11 @@ def comparison_text(found: Comparison) -> Iterator[str]:
 
 
 def comparison_markdown(found: Comparison) -> Iterator[str]:
-    """Yield the comparison as Markdown for a comment on a pull request."""
+    """Yield the comparison as Markdown for a comment on a pull request, bounded to fit in one."""
+    return bounded(_markdown(found), _MOST_OF_A_COMMENT)
+
+
+def _markdown(found: Comparison) -> Iterator[str]:
     count = len(found.of("regression"))
     yield f"## Evaluation: {count or 'no'} regression{'' if count == 1 else 's'}"
     yield ""
@@ -118,7 +124,7 @@ def comparison_markdown(found: Comparison) -> Iterator[str]:
     yield from table(
         ["model", *labels],
         (
-            [escaped(name), *(f"{was} → {now}" for _, was, now in _numbers(o, n))]
+            [escaped(name), *(f"{was} -> {now}" for _, was, now in _numbers(o, n))]
             for name, o, n in rows
         ),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from lobu_provider.json_safe import json_safe
-from lobu_provider.results.files import plain
+from lobu_provider.results.documents import plain
 from lobu_provider.results.identity import identity_of
 from lobu_provider.results.outcomes import (
     checks_of,
@@ -17,7 +17,7 @@ from lobu_provider.results.outcomes import (
     number,
     outcome_of,
 )
-from lobu_provider.results.rows import provider_of
+from lobu_provider.results.row_reading import provider_of
 from lobu_provider.results.texts import json_shown, reason, shown
 
 _IDS: Final = ("thread", "sessionId", "gatewaySessionId", "traceId")

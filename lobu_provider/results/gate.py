@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -35,6 +36,8 @@ class Gate:
     doubts: tuple[str, ...]
     """What is missing for a yes."""
     required: tuple[Required, ...]
+    notes: tuple[str, ...]
+    """What weakens a yes and is no reason for a no."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the answer under the names of ``--json``."""
@@ -43,6 +46,7 @@ class Gate:
             "failures": list(self.failures),
             "doubts": list(self.doubts),
             "required": [one._asdict() for one in self.required],
+            "notes": list(self.notes),
         }
 
 
@@ -84,7 +88,18 @@ def decide(
     if not whole.judged and not doubts:
         doubts.append("no row was judged")
     answer: Answer = "failed" if failures else "unknown" if doubts else "ok"
-    return Gate(answer, tuple(failures), tuple(doubts), tuple(required))
+    return Gate(answer, tuple(failures), tuple(doubts), tuple(required), _notes(run))
+
+
+def _notes(run: Run) -> tuple[str, ...]:
+    unchecked = sum(row.outcome == "passed" and not row.checks for row in run.rows)
+    found = [f"{times(unchecked, 'row')} passed without any assertion"] if unchecked else []
+    for number, facts in enumerate(run.files):
+        counts = Counter(row.prompt_idx for row in run.rows if row.file == number)
+        ran = max(counts.values(), default=0) // (facts.repeat or 1)
+        if facts.filter_range is None and facts.tests is not None and 0 < ran < facts.tests:
+            found.append(f"{facts.path} has {ran} of the config's {facts.tests} tests: a filter?")
+    return tuple(found)
 
 
 _WHY = {

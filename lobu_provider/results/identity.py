@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from lobu_provider.json_safe import json_key
-from lobu_provider.results.files import plain
+from lobu_provider.results.documents import plain
 from lobu_provider.results.outcomes import mapping
 from lobu_provider.results.texts import one_line
 

@@ -33,6 +33,18 @@ def block(text: str, limit: int = 4000) -> Iterator[str]:
     yield fence
 
 
+def bounded(lines: Iterable[str], most: int) -> Iterator[str]:
+    """Yield lines as far as they fit into ``most`` bytes, and then that the rest is cut."""
+    size = 0
+    for line in lines:
+        size += len(line.encode("utf-8", "replace")) + 1
+        if size > most:
+            yield ""
+            yield "The rest is cut: it is too long to be shown here."
+            return
+        yield line
+
+
 def percent(rate: float | None) -> str:
     """Return a rate as a percentage; only all is 100 % and only none is 0 %."""
     if rate is None:

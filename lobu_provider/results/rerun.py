@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lobu_provider.json_safe import json_key
-from lobu_provider.results.files import plain
+from lobu_provider.results.documents import plain
 from lobu_provider.results.outcomes import mapping
 
 _SPECIAL: Final = re.compile(r"[\\^$.*+?()\[\]{}|]")

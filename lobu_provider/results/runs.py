@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from lobu_provider.results.faults import ResultsError
 from lobu_provider.results.files import FileFacts, facts_of, rows_of
-from lobu_provider.results.rows import Pool, Row, read_row
+from lobu_provider.results.row_reading import Pool, read_row
+from lobu_provider.results.rows import Row
 
 
 @dataclass(frozen=True)

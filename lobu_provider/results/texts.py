@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from lobu_provider.json_safe import json_safe, safe_text
 from lobu_provider.redaction import MASK, Redactor
-from lobu_provider.results.files import plain
+from lobu_provider.results.documents import plain
 
 _SHAPES: Final = re.compile(
     r"\bsk-[A-Za-z0-9_-]{16,}|\bgh[opsu]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bAKIA[0-9A-Z]{16}\b"

@@ -169,6 +169,26 @@ def test_report_writes_its_documents_and_annotates(
     assert (folder / "summary.md").read_text("utf-8") == "before\n" + report
 
 
+def test_what_is_read_is_never_written_over(run_cli: RunCli, results: Any) -> None:
+    path = results("r.json", made("a"))
+    before = Path(path).read_text()
+    for words in (
+        ["bless", path, "--to"],
+        ["report", path, "--junit"],
+        ["report", path, "--markdown"],
+    ):
+        assert run_cli(*words, f"./{Path(path).name}").exit_code == 2
+    assert Path(path).read_text() == before
+
+
+def test_a_comparison_with_an_old_run_that_is_not_whole_says_so(
+    run_cli: RunCli, results: Any
+) -> None:
+    old, new = results("old.json", made("a"), stats={"errors": 5}), results("new.json", made("a"))
+    found = run_cli("compare", old, new)
+    assert (found.exit_code, found.stderr.startswith("OLD: ")) == (0, True)
+
+
 def test_report_says_where_it_cannot_write(run_cli: RunCli) -> None:
     found = run_cli("report", REAL, "--junit", "no/such/folder/j.xml")
     assert found.exit_code == 2

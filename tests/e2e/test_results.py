@@ -144,8 +144,8 @@ def test_shards_are_one_run_and_a_missing_one_is_noticed(promptfoo: Promptfoo) -
     project = Project(promptfoo, f"file://{HOOK}")
     parts = []
     for index in range(2):
-        part = ("--of", "2", "--index", str(index))
-        option = project.run("shard", project.config, *part).stdout.split()
+        which = ("--of", "2", "--index", str(index))
+        option = project.run("shard", project.config, *which).stdout.split()
         parts.append(project.eval(f"part-{index}.json", *option))
     assert project.run("report", *parts, "--gate").returncode == 0
     assert project.json("stats", *parts)["overall"]["rows"] == 10

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from lobu_provider.results.rows import Pool, Row, read_row
+from lobu_provider.results.row_reading import Pool, read_row
+from lobu_provider.results.rows import Row
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "results"
 

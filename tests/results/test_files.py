@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from lobu_provider.results import files
+from lobu_provider.results import documents
 from lobu_provider.results.completeness import gaps_of
+from lobu_provider.results.documents import plain
 from lobu_provider.results.faults import ResultsError, UnfinishedResultsError
-from lobu_provider.results.files import facts_of, plain, rows_of
+from lobu_provider.results.files import facts_of, rows_of
 from lobu_provider.results.runs import read_run
 from lobu_provider.results.summary import summarize
 
@@ -23,7 +24,7 @@ DOCUMENTS = sorted(path for path in FIXTURES.glob("*.json"))
 
 @pytest.fixture
 def streamed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "READ_AT_ONCE", 0)
+    monkeypatch.setattr(documents, "READ_AT_ONCE", 0)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
@@ -31,7 +32,7 @@ def test_streaming_gives_the_same_rows_and_facts_as_reading_at_once(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_once = (list(rows_of(path)), facts_of(path))
-    monkeypatch.setattr(files, "READ_AT_ONCE", 0)
+    monkeypatch.setattr(documents, "READ_AT_ONCE", 0)
     assert ([plain(row) for row in rows_of(path)], facts_of(path)) == at_once
 
 
@@ -65,7 +66,7 @@ def test_without_ijson_a_large_file_says_what_to_install(
 def test_a_file_that_is_cut_off_is_told_as_that(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: bool
 ) -> None:
-    monkeypatch.setattr(files, "READ_AT_ONCE", 10**9 if at_once else 0)
+    monkeypatch.setattr(documents, "READ_AT_ONCE", 10**9 if at_once else 0)
     path = write(tmp_path / "r.json", [made(), made()])
     path.write_text(path.read_text()[:-300])
     with pytest.raises(UnfinishedResultsError, match="cut off"):
@@ -85,7 +86,7 @@ def test_a_file_that_is_cut_off_is_told_as_that(
 def test_what_is_no_results_file_is_refused_with_what_was_expected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, words: str, at_once: bool
 ) -> None:
-    monkeypatch.setattr(files, "READ_AT_ONCE", 10**9 if at_once else 0)
+    monkeypatch.setattr(documents, "READ_AT_ONCE", 10**9 if at_once else 0)
     path = tmp_path / "r.json"
     path.write_text(text)
     with pytest.raises(ResultsError, match=words) as caught:

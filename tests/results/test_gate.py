@@ -69,3 +69,22 @@ def test_a_required_test_must_pass_every_time_whatever_rate_is_enough(tmp_path: 
     assert gate(tmp_path, rows, "a", rates=rates).failures == (
         "required a: a (model) passed 2 of 3",
     )
+
+
+def test_rows_that_asserted_nothing_are_noted(tmp_path: Path) -> None:
+    row = made("a")
+    row["gradingResult"]["componentResults"] = []
+    found = gate(tmp_path, [row, made("b")])
+    assert (found.answer, found.notes) == ("ok", ("1 row passed without any assertion",))
+
+
+def test_a_run_of_fewer_tests_than_the_config_has_is_noted(tmp_path: Path) -> None:
+    rows, tests = [made("a"), made("b")], [{}] * 3
+    path = write(tmp_path / "r.json", rows, tests=tests)
+    found = decide(read_run([path]))
+    assert (found.answer, found.notes) == (
+        "ok",
+        (f"{path} has 2 of the config's 3 tests: a filter?",),
+    )
+    whole = write(tmp_path / "w.json", rows, tests=tests[:2])
+    assert decide(read_run([whole])).notes == ()

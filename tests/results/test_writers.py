@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lobu_provider.results.explanation import explain, explanation_lines
 from lobu_provider.results.github import MOST, annotation_commands
 from lobu_provider.results.junit import junit_lines
-from lobu_provider.results.markdown import block, escaped, percent
+from lobu_provider.results.markdown import block, bounded, escaped, percent
 from lobu_provider.results.run_report import report_lines, transcript_places
 from lobu_provider.results.runs import Run, group_tests, read_run, whole_rows
 from lobu_provider.results.texts import json_shown, reason, shown
@@ -109,6 +109,11 @@ def test_markdown_has_no_markup_of_others() -> None:
         "a\\|b \\`c\\` \\<img\\> \\@you \\#1 http:\\//x"
     )
     assert next(block("a\n```\nb")) == "````text"
+
+
+def test_a_document_that_is_too_long_is_cut_at_a_line_and_says_so() -> None:
+    assert list(bounded(["ab", "cd"], 6)) == ["ab", "cd"]
+    assert list(bounded(["ab", "cd"], 5))[:2] == ["ab", ""]
 
 
 def test_a_rate_is_rounded_to_all_or_nothing_only_where_it_is() -> None:
