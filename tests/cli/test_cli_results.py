@@ -172,12 +172,8 @@ def test_report_writes_its_documents_and_annotates(
 def test_what_is_read_is_never_written_over(run_cli: RunCli, results: Any) -> None:
     path = results("r.json", made("a"))
     before = Path(path).read_text()
-    for words in (
-        ["bless", path, "--to"],
-        ["report", path, "--junit"],
-        ["report", path, "--markdown"],
-    ):
-        assert run_cli(*words, f"./{Path(path).name}").exit_code == 2
+    for command, option in (("bless", "--to"), ("report", "--junit"), ("report", "--markdown")):
+        assert run_cli(command, path, option, f"./{Path(path).name}").exit_code == 2
     assert Path(path).read_text() == before
 
 

@@ -79,7 +79,8 @@ def test_rows_that_asserted_nothing_are_noted(tmp_path: Path) -> None:
 
 
 def test_a_run_of_fewer_tests_than_the_config_has_is_noted(tmp_path: Path) -> None:
-    rows, tests = [made("a"), made("b")], [{}] * 3
+    rows = [made("a"), made("b")]
+    tests: list[dict[str, Any]] = [{}] * 3
     path = write(tmp_path / "r.json", rows, tests=tests)
     found = decide(read_run([path]))
     assert (found.answer, found.notes) == (
