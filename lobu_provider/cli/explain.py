@@ -104,7 +104,7 @@ def explain(
         click.echo(f"row {told['repeat']} of {told['repeats']}, of which {passed} passed")
     click.echo(f"again: {command}")
     if not exact:
-        say("The command may select more than this test: give it a description of its own.")
+        say("The command may select more than this test. See -c, and docs/results.md.")
 
 
 def _chosen_test(tests: Sequence[Test], name: str | None, provider: str | None) -> Test:

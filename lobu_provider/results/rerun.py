@@ -37,10 +37,11 @@ def rerun_command(
     named = isinstance(description, str) and description != ""
     place = _place(test, tests) if tests is not None else None
     alike = sum(mapping(one).get("description") == description for one in tests or ())
-    exact = place is not None
+    whole = place is not None and tests is not None and not _is_split(mapping(tests[place]), test)
+    exact = whole
     if named and (tests is None or alike == 1 or place is None):
         words += ["--filter-pattern", f"^{_quoted(str(description))}$"]
-        exact = alike == 1
+        exact = whole and alike == 1
     elif place is not None:
         words += ["--filter-range", f"{place}:{place + 1}"]
     if several_providers:
@@ -68,6 +69,15 @@ def _place(test: Mapping[str, Any], tests: Sequence[Any]) -> int | None:
         same = [n for n in places if json_key(plain(mapping(tests[n]).get("assert"))) == wanted]
         places = same or places
     return places[0] if len(places) == 1 else None
+
+
+def _is_split(written: Mapping[str, Any], test: Mapping[str, Any]) -> bool:
+    """Whether promptfoo makes several tests of the one in the config; it can only select all."""
+    given = mapping(test.get("vars"))
+    return any(
+        isinstance(value, list) and given.get(key) != value
+        for key, value in mapping(written.get("vars")).items()
+    )
 
 
 def _may_be(written: Mapping[str, Any], test: Mapping[str, Any]) -> bool:

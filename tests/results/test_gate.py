@@ -83,9 +83,7 @@ def test_a_run_of_fewer_tests_than_the_config_has_is_noted(tmp_path: Path) -> No
     tests: list[dict[str, Any]] = [{}] * 3
     path = write(tmp_path / "r.json", rows, tests=tests)
     found = decide(read_run([path]))
-    assert (found.answer, found.notes) == (
-        "ok",
-        (f"{path} has 2 of the config's 3 tests: a filter?",),
-    )
+    assert found.answer == "ok"
+    assert found.notes == (f"{path} has 2 of the config's 3 tests: a filter?",)
     whole = write(tmp_path / "w.json", rows, tests=tests[:2])
     assert decide(read_run([whole])).notes == ()

@@ -80,7 +80,12 @@ def test_a_description_of_its_own_selects_a_test() -> None:
 
 def test_a_test_without_one_is_selected_by_its_place() -> None:
     tests = [case(None, q="x"), case(None, q=["y", "z"])]
-    assert again(row_of(case(None, q="z")), tests) == ("promptfoo eval --filter-range 1:2", True)
+    assert again(row_of(case(None, q="x")), tests) == ("promptfoo eval --filter-range 0:1", True)
+
+
+def test_of_a_test_that_promptfoo_splits_all_parts_are_selected_and_that_is_told() -> None:
+    tests = [case(None, q="x"), case(None, q=["y", "z"])]
+    assert again(row_of(case(None, q="z")), tests) == ("promptfoo eval --filter-range 1:2", False)
 
 
 def test_tests_of_one_description_are_selected_by_their_place() -> None:
