@@ -43,7 +43,7 @@ def bless(
       2  wrong option, a file that is no results file, or FILE cannot be written
       3  the run is not whole; nothing was written
     """
-    from lobu_provider.results.baseline import baseline_text
+    from lobu_provider.results.baseline import baseline_lines
     from lobu_provider.results.completeness import gaps_of
     from lobu_provider.results.runs import group_tests, read_run
 
@@ -55,7 +55,7 @@ def bless(
     if gaps and not force:
         say("Nothing was written. --force blesses it all the same.")
         raise click.exceptions.Exit(ExitCode.GATEWAY)
-    write_lines(target, [baseline_text(run).rstrip("\n")])
+    write_lines(target, baseline_lines(run))
     tests = len(group_tests(run.rows))
     if as_json:
         print_json({"file": str(target), "tests": tests, "rows": len(run.rows), "gaps": gaps})

@@ -22,16 +22,18 @@ from lobu_provider.results.runs import Run, columns_of, read_run
 VERSION: Final = 1
 
 
-def baseline_text(run: Run) -> str:
-    """Return the baseline of a run as a JSON document, one line a row."""
+def baseline_lines(run: Run) -> Iterator[str]:
+    """Yield the baseline of a run, a JSON document of one line a row."""
     columns = columns_of(run.rows)
     rows = sorted(
         run.rows,
         key=lambda row: (row.identity, columns[row.file, row.prompt_idx], row.file, row.test_idx),
     )
     head = {"format": BASELINE_FORMAT, "version": VERSION}
-    lines = ",\n".join(json.dumps(_told(row), ensure_ascii=False) for row in rows)
-    return f'{json.dumps(head)[:-1]}, "rows": [\n{lines}\n]}}\n'
+    yield f'{json.dumps(head)[:-1]}, "rows": ['
+    for number, row in enumerate(rows, start=1):
+        yield json.dumps(_told(row), ensure_ascii=False) + ("," if number < len(rows) else "")
+    yield "]}"
 
 
 def _told(row: Row) -> dict[str, Any]:

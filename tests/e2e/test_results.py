@@ -126,6 +126,8 @@ def test_a_planted_fault_is_found_explained_and_kept_out_by_the_gate(
     assert (explained["test"], explained["provider"]) == (REFUND, "model")
     assert explained["turns"][1]["tools"][0]["arguments"] == '{"order_id": 71}'
     assert explained["rerunIsExact"] is True
+    if door == PACKAGE:
+        return  # what a command selects does not depend on the door
     assert [row["testCase"]["description"] for row in again(project, explained)] == [REFUND]
     nameless = project.json("explain", bad, "one #2", "--provider", "steady")
     rows = again(project, nameless)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lobu_provider.results.baseline import baseline_text, read_run_or_baseline
+from lobu_provider.results.baseline import baseline_lines, read_run_or_baseline
 from lobu_provider.results.comparison import Comparison, compare
 from lobu_provider.results.comparison_report import (
     comparison_json,
@@ -15,7 +15,7 @@ from lobu_provider.results.comparison_report import (
     comparison_text,
 )
 from lobu_provider.results.faults import ResultsError
-from lobu_provider.results.runs import read_run
+from lobu_provider.results.runs import Run, read_run
 
 from .made_rows import FIXTURES, made, read, tries, write
 
@@ -148,15 +148,19 @@ def test_the_regressions_of_a_real_run_are_found_between_its_two_providers() -> 
     assert "### Regressions: 1" in markdown
 
 
+def text_of(run: Run) -> str:
+    return "\n".join(baseline_lines(run))
+
+
 def test_a_baseline_compares_as_the_run_that_was_blessed(tmp_path: Path) -> None:
     run = read_run([FIXTURES / "python-0.121.20.json"])
     path = tmp_path / "baseline.json"
-    path.write_text(baseline_text(run), encoding="utf-8")
+    path.write_text(text_of(run), encoding="utf-8")
     blessed = read_run_or_baseline([path])
     found = compare(blessed.rows, run.rows)
     assert {change for _, change in changes(found)} == {"same"}
     assert not any(pair.tools for pair in found.pairs)
-    assert baseline_text(blessed) == path.read_text(encoding="utf-8")
+    assert text_of(blessed) == path.read_text(encoding="utf-8")
 
 
 def test_a_baseline_holds_no_secrets_ids_variables_or_answers(tmp_path: Path) -> None:
@@ -165,7 +169,7 @@ def test_a_baseline_holds_no_secrets_ids_variables_or_answers(tmp_path: Path) ->
     row["error"] = f"Bearer {secret}"
     row["vars"] = row["testCase"]["vars"] = {"query": "t", "private": "variable-value"}
     row["response"]["metadata"]["sessionId"] = "session-value"
-    text = baseline_text(read_run([write(tmp_path / "r.json", [row])]))
+    text = text_of(read_run([write(tmp_path / "r.json", [row])]))
     for hidden in (secret, "hidden-value", "variable-value", "session-value", "hello"):
         assert hidden not in text
     assert '\\"said\\": \\"***\\"' in text
