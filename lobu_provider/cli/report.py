@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -51,6 +52,13 @@ MOST_OF_A_SUMMARY: Final = 900_000
     help="With --gate: tests that must have run and passed, by name with *, or key=value of their "
     "metadata; may be given again. One that matches nothing fails.",
 )
+@click.option(
+    "--max-age",
+    type=click.FloatRange(min=0),
+    metavar="MINUTES",
+    help="The run must not have begun longer ago: a paused or failed run leaves an older file as "
+    "it was.",
+)
 @rate_options
 @shards_option
 @json_option
@@ -61,6 +69,7 @@ def report(
     github: bool,
     gate: bool,
     required: tuple[str, ...],
+    max_age: float | None,
     min_pass_rate: float | None,
     min_test_pass_rate: float | None,
     shards: int | None,
@@ -86,7 +95,7 @@ def report(
       3  with --gate: the agent is not known to have failed, but the run is not whole or not all
          was judged; a file is missing or cut off
     """
-    from lobu_provider.results.completeness import gaps_of
+    from lobu_provider.results.completeness import gaps_of, stale_files
     from lobu_provider.results.gate import Rates, decide
     from lobu_provider.results.runs import read_run
 
@@ -97,9 +106,11 @@ def report(
     refuse_overwriting(results, junit, markdown)
     run = read_run(results)
     gaps = gaps_of(run, shards)
+    if max_age is not None:
+        gaps += stale_files(run.files, datetime.now(timezone.utc), timedelta(minutes=max_age))
     asked = min_pass_rate is not None or min_test_pass_rate is not None
     rates = Rates(min_pass_rate, min_test_pass_rate) if asked else None
-    decision = decide(run, required, rates, shards)
+    decision = decide(run, gaps, required, rates)
     _write(run, gaps, junit, markdown, github)
     if as_json:
         print_json(_document(run, decision, gate))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from lobu_provider.results.faults import ResultsError
@@ -32,6 +33,36 @@ def gaps_of(run: Run, shards: int | None = None) -> list[str]:
         *(gap for n, facts in enumerate(run.files) for gap in _file_gaps(facts, rows[n])),
         *_shard_gaps(run.files, shards),
     ]
+
+
+def stale_files(files: Sequence[FileFacts], now: datetime, most: timedelta) -> list[str]:
+    """Return which files are of runs that began too long ago, or do not tell when.
+
+    Args:
+        files: what was read.
+        now: with a time zone.
+        most: the greatest age.
+    """
+    found = []
+    for facts in files:
+        began = _time(facts.started)
+        if began is None:
+            found.append(f"{facts.path} does not tell when the run began")
+        elif now - began > most:
+            found.append(
+                f"{facts.path} is of a run that began at {facts.started}, which is too long ago: "
+                "the run that should have written it anew was paused, or failed"
+            )
+    return found
+
+
+def _time(text: str | None) -> datetime | None:
+    """Return a time of JavaScript's; Python 3.10 does not know its ``Z``."""
+    try:
+        found = datetime.fromisoformat((text or "").replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None
 
 
 def _file_gaps(facts: FileFacts, rows: int) -> Iterator[str]:

@@ -20,7 +20,13 @@ from lobu_provider.results.streaming import streamed_facts, streamed_rows
 
 BASELINE_FORMAT: Final = "lobu-provider baseline"
 
-_FACTS: Final = ("evalId", "runtimeOptions", "results.stats", "metadata.promptfooVersion")
+_FACTS: Final = (
+    "evalId",
+    "runtimeOptions",
+    "results.stats",
+    "metadata.promptfooVersion",
+    "metadata.evaluationCreatedAt",
+)
 
 Shape = Literal["document", "lines", "baseline"]
 
@@ -40,6 +46,8 @@ class FileFacts:
     """Rows by promptfoo's own count."""
     ended: bool | None = None
     """Whether promptfoo came to the end of the run; only then it notes how long it took."""
+    started: str | None = None
+    """When the run began, as promptfoo writes it: ISO 8601 in UTC."""
     tests: int | None = None
     """Length of the config's list of tests, where the config holds the list itself."""
 
@@ -119,6 +127,7 @@ def facts_of(path: Path) -> FileFacts:
         filter_range=_text(options.get("filterRange")),
         counted=sum(known) if len(known) == len(counts) else None,
         ended=_whole(stats.get("durationMs")) is not None,
+        started=_text(found.get("metadata.evaluationCreatedAt")),
         tests=None if texts else count,
     )
 

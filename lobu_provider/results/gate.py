@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lobu_provider.results.completeness import gaps_of
 from lobu_provider.results.required import Required, required_states
 from lobu_provider.results.runs import Run, Test, group_tests
 from lobu_provider.results.summary import Summary, summarize
@@ -52,9 +51,9 @@ class Gate:
 
 def decide(
     run: Run,
+    gaps: Sequence[str],
     requirements: Sequence[str] = (),
     rates: Rates | None = None,
-    shards: int | None = None,
 ) -> Gate:
     """Return whether the run is good.
 
@@ -62,9 +61,9 @@ def decide(
 
     Args:
         run: what was read.
+        gaps: why it is not whole, see :mod:`completeness`.
         requirements: see :func:`required_states`.
         rates: what is enough.
-        shards: how many files there must be.
     """
     tests, whole = group_tests(run.rows), summarize(run.rows)
     required = required_states(requirements, tests)
@@ -77,7 +76,7 @@ def decide(
         ),
     ]
     doubts = [
-        *gaps_of(run, shards),
+        *gaps,
         *(f"{times(n, 'row')} not judged: {_WHY[name]}" for name, n in whole.unjudged.items()),
         *(
             f"required {one.requirement}: {_about(one)}{one.why}"

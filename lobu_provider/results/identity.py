@@ -42,10 +42,21 @@ def identity_of(row: Mapping[str, Any]) -> Identity:
     told = {"id": given} if given else {"description": description, "vars": variables}
     checks = {key: value for key, value in test.items() if key not in _NOT_CHECKS}
     return Identity(
-        digest=digest(told),
+        digest=digest(_portable(told)),
         name=one_line(description or _words(variables) or str(given or "(no variables)")),
-        checks=digest(checks),
+        checks=digest(_portable(checks)),
     )
+
+
+def _portable(value: Any) -> Any:
+    """Return a copy in which an absolute path of a file is its name: folders differ by machine."""
+    if isinstance(value, dict):
+        return {key: _portable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_portable(item) for item in value]
+    if isinstance(value, str) and value.startswith("file:///"):
+        return value.rpartition("/")[2]
+    return value
 
 
 def _variables(holder: Mapping[str, Any]) -> dict[str, Any]:

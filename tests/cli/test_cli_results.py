@@ -156,6 +156,13 @@ def test_the_gate_s_exit_code_is_its_answer(
     assert found.stderr.splitlines()[-1].startswith("gate: ")
 
 
+def test_the_gate_takes_no_file_that_an_older_run_left(run_cli: RunCli, results: Any) -> None:
+    path = results("r.json", made("a"), began="2020-01-31T12:00:00.000Z")
+    assert run_cli("report", path, "--gate").exit_code == 0
+    found = run_cli("report", path, "--gate", "--max-age", "60")
+    assert (found.exit_code, "too long ago" in found.stderr) == (3, True)
+
+
 def test_report_writes_its_documents_and_annotates(
     run_cli: RunCli, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,7 +85,7 @@ def write(path: Path, rows: Iterable[dict[str, Any]], **more: Any) -> Path:
         "results": {"version": 3, "results": found, "stats": {**stats, **more.pop("stats", {})}},
         "config": {"tests": more.pop("tests", "file://tests.yaml")},
         "runtimeOptions": {"repeat": 1, **more.pop("options", {})},
-        "metadata": {"promptfooVersion": "0.123.1"},
+        "metadata": {"promptfooVersion": "0.123.1", "evaluationCreatedAt": more.pop("began", "")},
     }
     assert not more
     path.write_text(json.dumps(document), encoding="utf-8")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
-from lobu_provider.results.completeness import gaps_of
+from lobu_provider.results.completeness import gaps_of, stale_files
 from lobu_provider.results.runs import read_run
 
 from .made_rows import FIXTURES, made, write
@@ -74,3 +75,15 @@ def test_the_number_of_files_that_was_asked_for_must_be_there(tmp_path: Path) ->
     run = read_run([write(tmp_path / "a.json", [made()])])
     assert gaps_of(run, shards=1) == []
     assert "1 file of 2 shards given" in gaps_of(run, shards=2)[0]
+
+
+def test_a_file_of_an_older_run_or_of_no_known_time_is_stale() -> None:
+    names = ("shard-0.123.1.json", "paused-0.123.1.jsonl")
+    files = read_run([FIXTURES / name for name in names]).files
+    assert files[0].started == "2026-11-30T17:09:24.202Z"
+    began = datetime(2026, 11, 30, 17, 9, 24, 202_000, tzinfo=timezone.utc)
+    hour = timedelta(hours=1)
+    (unknown,) = stale_files(files, began + hour, hour)
+    assert "does not tell when" in unknown
+    old, _ = stale_files(files, began + hour + timedelta(seconds=1), hour)
+    assert "began at 2026-11-30T17:09:24.202Z, which is too long ago" in old

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lobu_provider.results.completeness import gaps_of
 from lobu_provider.results.gate import Gate, Rates, decide
 from lobu_provider.results.runs import read_run
 
@@ -14,7 +15,8 @@ from .made_rows import made, tries, write
 
 
 def gate(folder: Path, rows: list[dict[str, Any]], *required: str, **more: Any) -> Gate:
-    return decide(read_run([write(folder / "r.json", rows)]), required, **more)
+    run = read_run([write(folder / "r.json", rows)])
+    return decide(run, gaps_of(run), required, **more)
 
 
 @pytest.mark.parametrize(
@@ -82,8 +84,8 @@ def test_a_run_of_fewer_tests_than_the_config_has_is_noted(tmp_path: Path) -> No
     rows = [made("a"), made("b")]
     tests: list[dict[str, Any]] = [{}] * 3
     path = write(tmp_path / "r.json", rows, tests=tests)
-    found = decide(read_run([path]))
+    found = decide(read_run([path]), [])
     assert found.answer == "ok"
     assert found.notes == (f"{path} has 2 of the config's 3 tests: a filter?",)
     whole = write(tmp_path / "w.json", rows, tests=tests[:2])
-    assert decide(read_run([whole])).notes == ()
+    assert decide(read_run([whole]), []).notes == ()

@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lobu_provider.results.identity import identity_of
-from lobu_provider.results.runs import columns_of, group_tests
+from lobu_provider.results.identity import Identity, identity_of
+from lobu_provider.results.runs import columns_of, group_tests, read_run
 
-from .made_rows import made, read
+from .made_rows import FIXTURES, made, read
 
 
 def digest(row: dict[str, Any]) -> str:
@@ -70,6 +70,24 @@ def test_providers_of_one_name_are_told_apart_by_their_place() -> None:
 def test_the_folder_of_the_hook_is_no_part_of_a_providers_name() -> None:
     rows = read(made(provider=None) | {"provider": {"id": "file:///home/me/x/lobu_hook.py"}})
     assert rows[0].provider == "lobu_hook.py"
+
+
+def test_the_folder_of_a_file_of_assertions_does_not_matter() -> None:
+    def checked(folder: str) -> Identity:
+        value = f"file://{folder}/lobu_assertions.py:toolCalled"
+        return identity_of(made(checks=[{"type": "python", "value": value}]))
+
+    assert checked("/home/me/venv") == checked("/opt/ci")
+    assert checked("/home/me/venv").checks != checked("relative").checks
+
+
+def test_both_promptfoos_and_both_doors_give_a_test_the_same_identity() -> None:
+    one, two = (
+        {row.identity for row in read_run([FIXTURES / f"{name}.json"]).rows}
+        for name in ("python-0.121.20", "package-0.123.1")
+    )
+    assert one == two
+    assert len(one) == 13
 
 
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=5))
