@@ -84,9 +84,9 @@ def _turn(turn: Mapping[str, Any], place: int, calls: list[Mapping[str, Any]]) -
         "tools": [_call(call) for call in calls if number(call.get("turn")) in (place, None)],
         "output": _text(turn.get("output")),
         "latencyMs": number(turn.get("latencyMs")),
-        "traceId": turn.get("traceId"),
-        "error": turn.get("error"),
-        "cutShort": turn.get("cutShort"),
+        "traceId": _text(turn.get("traceId")),
+        "error": _text(turn.get("error")),
+        "cutShort": _text(turn.get("cutShort")),
         "reconnects": number(turn.get("reconnects")),
     }
     return {key: value for key, value in told.items() if value is not None}
@@ -96,7 +96,7 @@ def _call(call: Mapping[str, Any]) -> dict[str, Any]:
     told = {
         "name": shown(str(call.get("name") or "(no name)"), 200),
         "arguments": _optional(call.get("input")),
-        "isError": call.get("isError"),
+        "isError": call.get("isError") is True,
         "result": _optional(call.get("result_summary")),
     }
     return {key: value for key, value in told.items() if value is not None}
@@ -119,7 +119,7 @@ def transcript_lines(told: Mapping[str, Any]) -> Iterator[str]:
         yield f"turn {turn['turn']}{timing}"
         yield f"  user:  {_indented(turn.get('user', ''))}"
         for call in turn["tools"]:
-            failed = " ERROR" if call.get("isError") is True else ""
+            failed = " ERROR" if call["isError"] else ""
             yield f"  tool:  {call['name']} {call.get('arguments', '')}{failed}"
             if "result" in call and failed:
                 yield f"         {call['result']}"

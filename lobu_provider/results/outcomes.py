@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Any, Final, Literal, NamedTuple
 
 Outcome = Literal["passed", "failed", "grader", "infrastructure", "config", "not run"]
@@ -113,6 +115,10 @@ def items(value: Any) -> list[Mapping[str, Any]]:
 
 def number(value: Any) -> float | None:
     """Return a number as a float; ``None`` for anything else."""
-    if value is None or isinstance(value, (bool, str, list, dict)):
+    if not isinstance(value, (int, float, Decimal)) or isinstance(value, bool):
         return None
-    return float(value)
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None

@@ -25,6 +25,7 @@ _T = TypeVar("_T")
 
 MAX_ARGUMENTS: Final = 2000
 """Characters kept of a tool call's arguments."""
+_MOST_TURNS: Final = 1000
 _MODEL_GRADED: Final = (
     "llm-rubric", "g-eval", "factuality", "model-graded-closedqa", "answer-relevance",
     "context-recall", "context-faithfulness", "context-relevance", "conversation-relevance",
@@ -55,8 +56,8 @@ def read_row(row: Mapping[str, Any], file: int, pool: Pool) -> Row:
         provider=pool.one(provider_of(row)),
         prompt=pool.one(_prompt(row)),
         file=file,
-        test_idx=_whole(row.get("testIdx")) or 0,
-        prompt_idx=_whole(row.get("promptIdx")) or 0,
+        test_idx=indexes_of(row)[0],
+        prompt_idx=indexes_of(row)[1],
         outcome=outcome,
         reason="" if outcome == "passed" else pool.one(_reason(row, failing, outcome)),
         code=_text(error.get("code")),
@@ -77,6 +78,11 @@ def read_row(row: Mapping[str, Any], file: int, pool: Pool) -> Row:
         session_id=_text(metadata.get("sessionId")),
         labels=pool.one(_labels(row)),
     )
+
+
+def indexes_of(row: Mapping[str, Any]) -> tuple[int, int]:
+    """Return promptfoo's numbers of the test and of the pair of provider and prompt."""
+    return _whole(row.get("testIdx")) or 0, _whole(row.get("promptIdx")) or 0
 
 
 def provider_of(row: Mapping[str, Any]) -> str:
@@ -105,11 +111,11 @@ def _turns(metadata: Mapping[str, Any]) -> tuple[tuple[Call, ...], ...] | None:
     if not isinstance(metadata.get("toolCalls"), list):
         return None
     calls = items(metadata["toolCalls"])
-    numbers = [_whole(call.get("turn")) or 1 for call in calls]
-    count = max([len(items(metadata.get("turns"))), *numbers], default=0)
+    numbers = [min(max(_whole(call.get("turn")) or 1, 1), _MOST_TURNS) for call in calls]
+    count = max([min(len(items(metadata.get("turns"))), _MOST_TURNS), *numbers], default=0)
     turns: list[list[Call]] = [[] for _ in range(count)]
     for place, call in zip(numbers, calls, strict=True):
-        turns[max(place, 1) - 1].append(_call(call))
+        turns[place - 1].append(_call(call))
     return tuple(tuple(turn) for turn in turns)
 
 

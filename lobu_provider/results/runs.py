@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from lobu_provider.results.faults import ResultsError
 from lobu_provider.results.files import FileFacts, facts_of, rows_of
-from lobu_provider.results.row_reading import Pool, read_row
+from lobu_provider.results.row_reading import Pool, indexes_of, read_row
 from lobu_provider.results.rows import Row
 
 
@@ -127,7 +127,7 @@ def whole_rows(run: Run, places: set[Place]) -> dict[Place, dict[str, Any]]:
     for number, facts in enumerate(run.files):
         wanted = {place for place in places if place[0] == number}
         for row in rows_of(facts.path) if wanted else ():
-            place = (number, int(row.get("testIdx") or 0), int(row.get("promptIdx") or 0))
+            place = (number, *indexes_of(row))
             if place in wanted:
                 found.setdefault(place, row)
                 wanted.discard(place)
