@@ -20,9 +20,11 @@ def opened(path: Path) -> IO[bytes]:
 
     Raises:
         UnfinishedResultsError: it is missing.
-        ResultsError: it cannot be read.
+        ResultsError: it cannot be read, or only once.
     """
     try:
+        if path.exists() and not path.is_file():
+            raise ResultsError(f"{path} is not a plain file; results are read more than once")
         return path.open("rb")
     except FileNotFoundError:
         raise UnfinishedResultsError(

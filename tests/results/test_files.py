@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,12 @@ def test_a_missing_or_empty_file_is_a_run_that_did_not_end(tmp_path: Path) -> No
     (tmp_path / "empty.json").touch()
     with pytest.raises(UnfinishedResultsError, match="is empty"):
         read_run([tmp_path / "empty.json"])
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ResultsError, match="is not a plain file"):
+        read_run([tmp_path / "pipe"])
 
 
 def test_json_lines_are_rows_and_never_proof_of_a_whole_run() -> None:
