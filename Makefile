@@ -54,8 +54,9 @@ tools: ## install both promptfoos that the tests use into .tools/
 	@scripts/promptfoo.sh "$(OLDEST_PROMPTFOO)" any
 	@scripts/promptfoo.sh "$(NEWEST_PROMPTFOO)" own
 
-docs: schema ## write the JSON schema and the README tables anew
+docs: schema ## write the JSON schema, the README tables and docs/cli.md anew
 	@"$(VENV)/bin/python" scripts/readme_tables.py
+	@"$(VENV)/bin/python" scripts/cli_reference.py
 
 schema: venv ## write the configuration's JSON schema anew
 	@$(RUN) lobu_provider.config.schema > $(SCHEMA).tmp || { rm -f $(SCHEMA).tmp; exit 1; }

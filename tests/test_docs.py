@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 
 import lobu_provider
 from lobu_provider import LobuProvider
+from lobu_provider.cli.main import cli
 from lobu_provider.config.settings import parse_config
 from lobu_provider.scripted_gateway import script, steps
 from lobu_provider.scripted_gateway.script import parse_script
@@ -32,6 +35,33 @@ def test_the_tables_of_the_readme_are_those_of_the_code() -> None:
     command = [sys.executable, str(ROOT / "scripts" / "readme_tables.py"), "--check"]
     done = subprocess.run(command, check=False)
     assert done.returncode == 0, "run `make docs`"
+
+
+def test_the_reference_of_the_command_line_is_that_of_the_code() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "cli_reference.py"), "--check"]
+    done = subprocess.run(command, check=False)
+    assert done.returncode == 0, "run `make docs`"
+
+
+def shown_commands() -> list[list[str]]:
+    """The words of each call of our command line in the documents' shell blocks."""
+    texts = [README, (ROOT / "docs" / "results.md").read_text(encoding="utf-8")]
+    joined = [block.replace("\\\n", " ") for text in texts for block in blocks(text, "sh")]
+    lines = re.findall(r"^lobu-provider .*$", "\n".join(joined), flags=re.MULTILINE)
+    return [shlex.split(line, comments=True)[1:] for line in lines]
+
+
+@pytest.mark.parametrize("words", shown_commands(), ids=" ".join)
+def test_every_command_that_the_documents_show_has_these_options(words: list[str]) -> None:
+    command = cli.get_command(click.Context(cli), words[0])
+    assert command is not None
+    known = {name for param in command.params for name in param.opts}
+    assert [word for word in words if word.startswith("-") and word not in known] == []
+
+
+def test_the_readme_names_every_command() -> None:
+    for name in cli.list_commands(click.Context(cli)):
+        assert f"`lobu-provider {name}" in README
 
 
 def test_the_first_config_of_the_readme_gives_the_answer_that_it_asserts() -> None:

@@ -44,7 +44,7 @@ LAYERS = [
     {"scripted_gateway"},
     {"spans"},
     {"connect"},
-    {"promptfoo", "probe"},
+    {"promptfoo", "probe", "results"},
     {"extension", "convert", "new_project"},
     {"hook", "cli", "stdio_bridge"},
     {"__main__"},
@@ -69,6 +69,7 @@ NARROWER = {
     "sse": {"errors", "events"},
     "convert": {"assertions", "errors", "json_safe", "structured_file"},
     "new_project": {"errors"},
+    "results": {"json_safe", "redaction"},
     "spans": {"errors", "json_safe", "redaction", "turn"},
 }
 
@@ -90,6 +91,7 @@ THIRD_PARTY = {
     "starlette": {"scripted_gateway.server"},
     "uvicorn": {"scripted_gateway.server"},
     "click": {"cli"},
+    "ijson": {"results.streaming"},
 }  # fmt: skip
 
 LOADED_BY_PATH = [

@@ -11,7 +11,22 @@ import click
 
 from lobu_provider.cli.common import EXIT_CODES
 
-_COMMANDS: Final = ("ask", "cases", "convert", "doctor", "init", "path", "serve", "shim-path")
+_COMMANDS: Final = (
+    "ask",
+    "bless",
+    "cases",
+    "compare",
+    "convert",
+    "doctor",
+    "explain",
+    "init",
+    "path",
+    "report",
+    "serve",
+    "shard",
+    "shim-path",
+    "stats",
+)
 """Module and command have the same name, with an underscore where the command has a hyphen."""
 
 
@@ -34,7 +49,7 @@ class _LazyGroup(click.Group):
 )
 @click.version_option(package_name="lobu-provider", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Talk to a Lobu agent, and find out why an evaluation of it does not run.
+    """Talk to a Lobu agent, find out why an evaluation of it does not run, and read its results.
 
     \b
     Try it without a gateway and without a token:

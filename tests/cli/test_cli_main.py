@@ -13,7 +13,22 @@ from lobu_provider.errors import CODES, error_for, failure
 
 from .conftest import RunCli
 
-COMMANDS = ["ask", "cases", "convert", "doctor", "init", "path", "serve", "shim-path"]
+COMMANDS = [
+    "ask",
+    "bless",
+    "cases",
+    "compare",
+    "convert",
+    "doctor",
+    "explain",
+    "init",
+    "path",
+    "report",
+    "serve",
+    "shard",
+    "shim-path",
+    "stats",
+]
 
 
 def test_the_help_lists_every_command_and_the_exit_codes(run_cli: RunCli) -> None:
@@ -43,7 +58,7 @@ def test_the_help_imports_neither_the_http_client_nor_the_models() -> None:
         "import sys\n"
         "from lobu_provider.cli.main import cli\n"
         "cli(['--help'], standalone_mode=False)\n"
-        "heavy = {'httpx', 'pydantic', 'anyio', 'starlette', 'uvicorn', 'yaml'}\n"
+        "heavy = {'httpx', 'pydantic', 'anyio', 'starlette', 'uvicorn', 'yaml', 'ijson'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )
     done = subprocess.run(

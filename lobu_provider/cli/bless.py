@@ -1,0 +1,63 @@
+"""``lobu-provider bless``: keep a run as the baseline of later ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lobu_provider.cli.common import ExitCode, print_json, say
+from lobu_provider.cli.results_options import (
+    FILE,
+    ResultsCommand,
+    json_option,
+    refuse_overwriting,
+    results_argument,
+    shards_option,
+    write_lines,
+)
+
+
+@click.command(cls=ResultsCommand, short_help="Keep a run as a baseline to compare with.")
+@results_argument
+@click.option("--to", "target", type=FILE, required=True, metavar="FILE", help="The baseline.")
+@click.option("--force", is_flag=True, help="Also bless a run that is not whole.")
+@shards_option
+@json_option
+def bless(
+    results: tuple[Path, ...], target: Path, force: bool, shards: int | None, as_json: bool
+) -> None:
+    """Write a baseline that `lobu-provider compare` takes as OLD, small enough to commit.
+
+    It holds verdicts, scores, latencies, tool calls with their arguments, and the reasons of
+    failures; no variables, answers or ids. What looks like a secret is replaced by ***. An older
+    baseline in FILE is replaced. A run with failures can be blessed: they are then known.
+
+    \b
+    Example:
+      lobu-provider bless results.json --to evals/baseline.json
+
+    \b
+    Exit codes:
+      0  written
+      2  wrong option, a file that is no results file, or FILE cannot be written
+      3  the run is not whole; nothing was written
+    """
+    from lobu_provider.results.baseline import baseline_lines
+    from lobu_provider.results.completeness import gaps_of
+    from lobu_provider.results.runs import group_tests, read_run
+
+    refuse_overwriting(results, target)
+    run = read_run(results)
+    gaps = gaps_of(run, shards)
+    for gap in gaps:
+        say(gap)
+    if gaps and not force:
+        say("Nothing was written. --force blesses it all the same.")
+        raise click.exceptions.Exit(ExitCode.GATEWAY)
+    write_lines(target, baseline_lines(run))
+    tests = len(group_tests(run.rows))
+    if as_json:
+        print_json({"file": str(target), "tests": tests, "rows": len(run.rows), "gaps": gaps})
+    else:
+        say(f"{target}: {len(run.rows):,} rows of {tests:,} tests")

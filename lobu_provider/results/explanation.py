@@ -1,0 +1,165 @@
+"""One row in full: what was said, which tools were called, what each check found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from lobu_provider.json_safe import json_safe
+from lobu_provider.results.documents import plain
+from lobu_provider.results.identity import identity_of
+from lobu_provider.results.outcomes import (
+    checks_of,
+    error_of,
+    items,
+    mapping,
+    metadata_of,
+    number,
+    outcome_of,
+)
+from lobu_provider.results.row_reading import provider_of
+from lobu_provider.results.texts import json_shown, reason, shown
+
+_IDS: Final = ("thread", "sessionId", "gatewaySessionId", "traceId")
+_MOST_TEXT: Final = 1500
+_MOST_ARGUMENTS: Final = 400
+
+
+def explain(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a row of promptfoo's tells, under the names of ``--json``, without secrets."""
+    metadata = metadata_of(row)
+    error = row.get("error")
+    outcome = outcome_of(row)
+    return {
+        "test": identity_of(row).name,
+        "provider": provider_of(row),
+        "prompt": shown(str(mapping(row.get("prompt")).get("label", "")), 200),
+        "outcome": outcome,
+        "error": reason(error, _MOST_TEXT) if isinstance(error, str) and error else None,
+        "fault": json_safe(plain(dict(error_of(row)))) or None,
+        "score": number(row.get("score")),
+        "latencyMs": number(row.get("latencyMs")),
+        "turns": _turns(row, metadata),
+        "checks": [
+            {
+                "type": check.kind,
+                "value": _optional(check.value),
+                "config": _optional(check.config),
+                "verdict": _verdict(check.passed, check.broken),
+                "score": check.score,
+                "reason": reason(check.reason, _MOST_TEXT),
+            }
+            for check in checks_of(row)
+        ],
+        "interactions": [
+            json_shown(card, _MOST_ARGUMENTS) for card in items(metadata.get("interactions"))
+        ],
+        "warnings": [shown(text) for text in _texts(metadata.get("warnings"))],
+        "attempts": [json_shown(attempt) for attempt in items(metadata.get("attempts"))],
+        "ids": {key: shown(str(metadata[key]), 300) for key in _IDS if metadata.get(key)},
+    }
+
+
+def _optional(value: Any) -> str | None:
+    return json_shown(value, _MOST_ARGUMENTS) if value is not None else None
+
+
+def _verdict(passed: bool, broken: bool) -> str:
+    return "broken" if broken else "passed" if passed else "failed"
+
+
+def _turns(row: Mapping[str, Any], metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
+    calls, turns = items(metadata.get("toolCalls")), items(metadata.get("turns"))
+    if not turns:
+        said = mapping(row.get("prompt")).get("raw")
+        output = mapping(row.get("response")).get("output")
+        turns = [{"turn": 1, "user": said, "output": output}]
+    return [_turn(turn, place, calls) for place, turn in enumerate(turns, start=1)]
+
+
+def _turn(turn: Mapping[str, Any], place: int, calls: list[Mapping[str, Any]]) -> dict[str, Any]:
+    told = {
+        "turn": place,
+        "user": _text(turn.get("user")),
+        "tools": [_call(call) for call in calls if number(call.get("turn")) in (place, None)],
+        "output": _text(turn.get("output")),
+        "latencyMs": number(turn.get("latencyMs")),
+        "traceId": _text(turn.get("traceId")),
+        "error": _text(turn.get("error")),
+        "cutShort": _text(turn.get("cutShort")),
+        "reconnects": number(turn.get("reconnects")),
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    told = {
+        "name": shown(str(call.get("name") or "(no name)"), 200),
+        "arguments": _optional(call.get("input")),
+        "isError": call.get("isError") is True,
+        "result": _optional(call.get("result_summary")),
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _text(value: Any) -> str | None:
+    if value is None:
+        return None
+    return shown(value, _MOST_TEXT) if isinstance(value, str) else json_shown(value, _MOST_TEXT)
+
+
+def _texts(value: Any) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def transcript_lines(told: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the conversation of an explained row, a line for each thing that happened."""
+    for turn in told["turns"]:
+        timing = f" ({turn['latencyMs']:,.0f} ms)" if "latencyMs" in turn else ""
+        yield f"turn {turn['turn']}{timing}"
+        yield f"  user:  {_indented(turn.get('user', ''))}"
+        for call in turn["tools"]:
+            failed = " ERROR" if call["isError"] else ""
+            yield f"  tool:  {call['name']} {call.get('arguments', '')}{failed}"
+            if "result" in call and failed:
+                yield f"         {call['result']}"
+        yield f"  agent: {_indented(turn.get('output', '(nothing)') or '(nothing)')}"
+        for key, words in (("error", "failed"), ("cutShort", "left early")):
+            if key in turn:
+                yield f"  {words}: {turn[key]}"
+
+
+def explanation_lines(told: Mapping[str, Any]) -> Iterator[str]:
+    """Yield an explained row as text for one screen."""
+    yield f"{told['outcome'].upper()}: {told['test']}"
+    yield f"provider: {told['provider']}" + (
+        f"   prompt: {told['prompt']}" if told["prompt"] else ""
+    )
+    if told["fault"]:
+        words = ", ".join(f"{key} {value}" for key, value in told["fault"].items())
+        yield f"fault: {words}"
+    if told["error"] and told["outcome"] != "passed" and told["error"] not in _reasons(told):
+        yield f"error: {_indented(told['error'])}"
+    yield ""
+    yield from transcript_lines(told)
+    yield from (f"  card:  {card}" for card in told["interactions"])
+    yield ""
+    if not told["checks"]:
+        yield "checks: none gave a verdict"
+    for check in told["checks"]:
+        given = "".join(f" {check[key]}" for key in ("value", "config") if check[key] is not None)
+        yield f"{check['verdict']}: {check['type']}{given}"
+        if check["verdict"] != "passed":
+            yield f"  {_indented(check['reason'])}"
+    for name in ("warnings", "attempts"):
+        yield from (f"{name[:-1]}: {text}" for text in told[name])
+    yield ""
+    yield from (f"{key}: {value}" for key, value in told["ids"].items())
+
+
+def _reasons(told: Mapping[str, Any]) -> set[str]:
+    return {check["reason"] for check in told["checks"]}
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n         ")

@@ -1,0 +1,136 @@
+"""One run out of one or several results files, and its rows grouped into tests."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lobu_provider.results.faults import ResultsError
+from lobu_provider.results.files import FileFacts, facts_of, rows_of
+from lobu_provider.results.row_reading import Pool, indexes_of, read_row
+from lobu_provider.results.rows import Row
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything that was read."""
+
+    rows: tuple[Row, ...]
+    files: tuple[FileFacts, ...]
+
+
+class Column(NamedTuple):
+    """Who answered: a provider with a prompt."""
+
+    provider: str
+    """Numbered where several providers have one name."""
+    prompt: str
+
+
+@dataclass(frozen=True)
+class Test:
+    """One test with one provider and one prompt, over its repeats."""
+
+    __test__ = False  # no test of pytest's
+
+    digest: str
+    checks: str
+    name: str
+    column: Column
+    rows: tuple[Row, ...]
+
+    @property
+    def first(self) -> Row:
+        """The row that came first."""
+        return self.rows[0]
+
+
+def read_run(paths: Sequence[Path]) -> Run:
+    """Read some files as one run.
+
+    Raises:
+        ResultsError: a file cannot be read, or the same run is given twice.
+    """
+    pool, rows, files = Pool(), list[Row](), list[FileFacts]()
+    for number, path in enumerate(paths):
+        facts = facts_of(path)
+        twice = next((f for f in files if f.eval_id and f.eval_id == facts.eval_id), None)
+        if twice is not None:
+            raise ResultsError(
+                f"{path} and {twice.path} are of the same run ({facts.eval_id}), whose rows would "
+                "count twice. Give each run once"
+            )
+        files.append(facts)
+        rows += (read_row(row, number, pool) for row in rows_of(path))
+    return Run(tuple(rows), tuple(files))
+
+
+def group_tests(rows: Iterable[Row]) -> list[Test]:
+    """Return the tests in the order in which they first appear."""
+    rows = list(rows)
+    columns = columns_of(rows)
+    found: dict[tuple[str, Column], dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in sorted(rows, key=lambda one: (one.file, one.test_idx, one.prompt_idx)):
+        column = columns[row.file, row.prompt_idx]
+        found[row.identity.digest, column][row.identity.checks].append(row)
+    return [
+        Test(
+            digest=digest,
+            checks=checks,
+            name=same[0].identity.name + (f" #{number}" if len(variants) > 1 else ""),
+            column=column,
+            rows=tuple(same),
+        )
+        for (digest, column), variants in found.items()
+        for number, (checks, same) in enumerate(variants.items(), start=1)
+    ]
+
+
+def columns_of(rows: Iterable[Row]) -> Mapping[tuple[int, int], Column]:
+    """Return who answered, by number of the file and ``promptIdx``."""
+    places: dict[tuple[int, str, str], set[int]] = defaultdict(set)
+    for row in rows:
+        places[row.file, row.provider, row.prompt].add(row.prompt_idx)
+    return {
+        (file, place): Column(f"{provider} #{number}" if len(used) > 1 else provider, prompt)
+        for (file, provider, prompt), used in places.items()
+        for number, place in enumerate(sorted(used), start=1)
+    }
+
+
+def column_names(columns: Iterable[Column]) -> dict[Column, str]:
+    """Return a name for each column: the provider, with the prompt only where it tells apart."""
+    columns = list(dict.fromkeys(columns))
+    several = len({column.prompt for column in columns}) > 1
+    return {c: f"{c.provider} [{c.prompt}]" if several else c.provider for c in columns}
+
+
+Place = tuple[int, int, int]
+"""Number of the file, ``testIdx`` and ``promptIdx``: which row it is."""
+
+
+def place_of(row: Row) -> Place:
+    """Return which row of the run it is."""
+    return row.file, row.test_idx, row.prompt_idx
+
+
+def whole_rows(run: Run, places: set[Place]) -> dict[Place, dict[str, Any]]:
+    """Read the files again for some rows as promptfoo wrote them.
+
+    Raises:
+        ResultsError: a file cannot be read any more.
+    """
+    found: dict[Place, dict[str, Any]] = {}
+    for number, facts in enumerate(run.files):
+        wanted = {place for place in places if place[0] == number}
+        for row in rows_of(facts.path) if wanted else ():
+            place = (number, *indexes_of(row))
+            if place in wanted:
+                found.setdefault(place, row)
+                wanted.discard(place)
+            if not wanted:
+                break
+    return found

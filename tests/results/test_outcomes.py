@@ -1,0 +1,93 @@
+"""What a row says of the agent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lobu_provider.results.outcomes import checks_of, outcome_of
+
+from .made_rows import made
+
+
+@pytest.mark.parametrize(
+    ("verdict", "outcome"),
+    [
+        ("pass", "passed"),
+        ("fail", "failed"),
+        ("grader", "grader"),
+        ("agent", "failed"),
+        ("infrastructure", "infrastructure"),
+        ("config", "config"),
+    ],
+)
+def test_the_class_of_an_error_says_whose_fault_it_is(verdict: str, outcome: str) -> None:
+    assert outcome_of(made(verdict=verdict)) == outcome
+
+
+def component(passed: bool, reason: str = "because", **more: Any) -> dict[str, Any]:
+    return {"pass": passed, "score": int(passed), "reason": reason, **more}
+
+
+def graded(*components: dict[str, Any], success: bool = False) -> dict[str, Any]:
+    row = made(verdict="pass" if success else "fail")
+    row["gradingResult"]["componentResults"] = list(components)
+    return row
+
+
+BROKEN: dict[str, Any] = {"metadata": {"graderError": True}}
+
+
+def test_a_broken_grader_beside_an_honest_failure_is_a_failure_of_the_agent() -> None:
+    assert outcome_of(graded(component(False, **BROKEN), component(False))) == "failed"
+    assert outcome_of(graded(component(False, **BROKEN), component(True))) == "grader"
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "Custom function threw error: x is not defined\nStack Trace: ...",
+        "Python code execution failed: Error running Python script: ZeroDivisionError",
+    ],
+)
+def test_a_check_whose_own_code_throws_judges_nothing(reason: str) -> None:
+    assert outcome_of(graded(component(False, reason))) == "grader"
+
+
+def test_an_inverted_check_of_a_broken_grader_is_no_pass() -> None:
+    assert outcome_of(graded(component(True, **BROKEN), success=True)) == "grader"
+
+
+def test_a_row_that_passes_by_its_threshold_in_spite_of_a_broken_grader_passes() -> None:
+    assert outcome_of(graded(component(False, **BROKEN), component(True), success=True)) == "passed"
+
+
+@pytest.mark.parametrize(
+    "error",
+    ["Evaluation exceeded max duration of 4000ms", "Error: Worker shutting down\n    at Python"],
+)
+def test_what_was_never_run_is_neither_failure_nor_infrastructure(error: str) -> None:
+    row = made(verdict="infrastructure", error=error)
+    del row["response"]
+    assert outcome_of(row) == "not run"
+
+
+def test_an_error_of_another_provider_is_infrastructure() -> None:
+    row = made(verdict="infrastructure", error="API error: 500", response={"error": "x"})
+    assert outcome_of(row) == "infrastructure"
+
+
+def test_the_members_of_an_assert_set_count_once() -> None:
+    members = [component(True), component(False)]
+    group = {
+        **component(False),
+        "componentResults": members,
+        "metadata": {"assertionSet": {"type": "assert-set"}},
+    }
+    assert [check.passed for check in checks_of(graded(group, *members))] == [True, False]
+
+
+def test_results_inside_a_check_are_checks_too() -> None:
+    nested = {**component(False, "two things"), "componentResults": [component(False, "one")]}
+    assert [check.reason for check in checks_of(graded(nested))] == ["two things", "one"]
