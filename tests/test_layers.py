@@ -27,6 +27,7 @@ LAYERS = [
     {"http_replies", "wire_log", "http_exchange", "http_cookies", "repeating", "turn_clock"},
     {"http_faults", "http_over_httpx", "http_over_aiohttp"},
     {"sse", "gateway_http", "replay", "outage"},
+    {"cassettes"},
     {"gateway_requests"},
     {"gateway_client"},
     {"event_stream", "exchange"},
@@ -60,10 +61,11 @@ NARROWER = {
 }
 
 THIRD_PARTY = {
-    "pydantic": {"config.connection_keys", "config.model", "config.faults", "config.settings",
+    "pydantic": {"config.connection_keys", "config.cassette_keys", "config.model", "config.faults", "config.settings",
                  "scripted_gateway.script", "scripted_gateway.steps"},
     "httpx": {"sse", "http_cookies", "http_faults", "http_over_httpx", "http_over_aiohttp",
-              "gateway_http", "gateway_client", "connect", "promptfoo.provider", "promptfoo.case",
+              "gateway_http", "gateway_client", "connect", "cassettes.network_faults",
+              "cassettes.replaying", "promptfoo.provider", "promptfoo.case",
               "scripted_gateway.transport", "spans.otlp"},
     "aiohttp": {"http_over_aiohttp"},
     "httpx_sse": {"sse"},

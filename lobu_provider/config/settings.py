@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from lobu_provider.config.answers import Answer, read_answers
 from lobu_provider.config.ca_file import find_ca_file
+from lobu_provider.config.cassette_rules import CassetteRules, read_cassette_rules
 from lobu_provider.config.combinations import refuse_combinations, warnings_of
 from lobu_provider.config.environment import Environment
 from lobu_provider.config.faults import (
@@ -57,6 +58,8 @@ class Settings:
     tracing: Literal["auto", "required", "best-effort", "off"]
     """Whether a call becomes spans, and what it means when these do not arrive."""
     otlp_endpoint: str
+    cassettes: CassetteRules | None
+    """``None`` where they are off."""
     org: str | None
     headers: Mapping[str, str] = field(repr=False)
     env: Environment = field(repr=False)
@@ -116,6 +119,7 @@ def load_settings(options: Mapping[str, Any] | None) -> Settings:
         max_metadata_bytes=config.max_metadata_kb * 1024,
         tracing=config.tracing or "off",
         otlp_endpoint=otlp_endpoint(config.otlp_endpoint),
+        cassettes=read_cassette_rules(config, env, base_dir),
         org=_org(config, env),
         headers=read_headers(config.headers or {}, env),
         env=env,

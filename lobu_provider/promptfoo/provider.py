@@ -11,6 +11,7 @@ import anyio
 import httpx
 
 from lobu_provider.abort import Abort
+from lobu_provider.cassettes.skipping_loop import run_skipping
 from lobu_provider.config.settings import Settings, load_settings
 from lobu_provider.config.token import find_token, forget_command_tokens, may_block
 from lobu_provider.errors import Failure, LobuError, error_for, failure
@@ -21,6 +22,7 @@ from lobu_provider.promptfoo.call_record import CallRecord
 from lobu_provider.promptfoo.case import Line, converse
 from lobu_provider.promptfoo.response import build_response
 from lobu_provider.promptfoo.run_info import is_known_at_once, run_info
+from lobu_provider.promptfoo.tapes import Recording, Replay, tape_for
 from lobu_provider.promptfoo.time_limit import TimeLimit
 from lobu_provider.promptfoo.tracing import CallTracing
 
@@ -119,9 +121,14 @@ class LobuProvider:
         tracing.plan(settings, context)
         plan = plan_call(settings, prompt, context)
         record.warnings += plan.warnings
+        tape = tape_for(settings, plan, context)
         limit = TimeLimit(settings.timeout_s, self._host_limit_s, started_s=started_s)
         if limit.warning is not None:
             record.warnings.append(limit.warning)
+        if isinstance(tape, Replay):
+            record.run = await anyio.to_thread.run_sync(run_info, context)
+            await self._replay(settings, plan, tape, abort, record)
+            return
         with anyio.CancelScope() as scope:
             with abort.cancelling(scope.cancel):
                 async with AsyncExitStack() as held:
@@ -131,11 +138,9 @@ class LobuProvider:
                         token = await self._prepare(settings, context, record)
                     if preparing.cancelled_caught:
                         raise error_for(_slow_preparation())
-                    await self._converse(settings, token, plan, limit, record)
+                    await self._converse(settings, token, plan, limit, tape, record)
         if scope.cancelled_caught:
-            record.failure = failure(
-                "cancelled", "The run was interrupted before this call ended.", phase="create"
-            )
+            record.failure = _interrupted()
 
     async def _prepare(
         self, settings: Settings, context: Mapping[str, Any] | None, record: CallRecord
@@ -158,16 +163,60 @@ class LobuProvider:
         token: str | None,
         plan: CallPlan,
         limit: TimeLimit,
+        recording: Recording | None,
         record: CallRecord,
     ) -> None:
-        line = Line(settings, token, transport=self._transport, pool=self._pool)
+        tape = None if recording is None else recording.tape
+        line = Line(settings, token, transport=self._transport, pool=self._pool, tape=tape)
 
         async def attempt(plan: CallPlan) -> None:
             with limit.waiting_for_others():
                 await START_GAPS.wait(settings.gateway, settings.session_start_gap_s)
             await converse(line, plan, limit.deadline, record)
 
-        await hold_case(attempt, plan, limit, record, retries=settings.config.retries)
+        try:
+            await hold_case(attempt, plan, limit, record, retries=settings.config.retries)
+        except LobuError as exc:
+            record.failure = exc.failure
+        if recording is not None:
+            recording.save(record)
+
+    async def _replay(
+        self,
+        settings: Settings,
+        plan: CallPlan,
+        replay: Replay,
+        abort: Abort,
+        record: CallRecord,
+    ) -> None:
+        """Hold the conversation with a cassette, on a loop whose clock skips what it waits for."""
+        record.cassette = replay.told
+        line = Line(settings, None, tape=replay.player)
+        host_s = self._host_limit_s
+        # promptfoo's limit is of real time, of which a replay without waits takes none.
+        host_s = None if host_s is None or replay.speed is None else host_s * replay.speed
+
+        async def main() -> None:
+            limit = TimeLimit(settings.timeout_s, host_s)
+            with anyio.CancelScope() as scope, abort.cancelling(scope.cancel):
+                await hold_case(
+                    lambda plan: converse(line, plan, limit.deadline, record),
+                    plan,
+                    limit,
+                    record,
+                    retries=settings.config.retries,
+                )
+            if scope.cancelled_caught:
+                record.failure = _interrupted()
+
+        start_s = anyio.current_time()
+        await anyio.to_thread.run_sync(
+            partial(run_skipping, main, start_s=start_s, speed=replay.speed)
+        )
+
+
+def _interrupted() -> Failure:
+    return failure("cancelled", "The run was interrupted before this call ended.", phase="create")
 
 
 def _slow_preparation() -> Failure:

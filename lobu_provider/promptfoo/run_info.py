@@ -24,11 +24,15 @@ def run_info(context: Mapping[str, Any] | None = None) -> dict[str, Any]:
     ``ci`` is true when the variable ``CI`` is set to anything but ``false`` or ``0``. The commit
     comes from the CI system's variable, else from git in the working directory.
     """
-    ci = os.environ.get("CI", "").strip().lower() not in ("", "0", "false")
     commit = next((os.environ[name] for name in _COMMIT_VARIABLES if os.environ.get(name)), None)
     repeat = context.get("repeatIndex") if isinstance(context, Mapping) else None
     optional = {"commit": commit or _commit_here(), "repeatIndex": repeat}
-    return {"ci": ci, **{key: value for key, value in optional.items() if value is not None}}
+    return {"ci": is_ci(), **{key: value for key, value in optional.items() if value is not None}}
+
+
+def is_ci() -> bool:
+    """Return whether this is a CI system: ``CI`` is set to anything but ``false`` or ``0``."""
+    return os.environ.get("CI", "").strip().lower() not in ("", "0", "false")
 
 
 def _commit_here() -> str | None:
