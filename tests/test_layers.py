@@ -15,7 +15,7 @@ ROOT = Path(lobu_provider.__file__).parent
 LAYERS = [
     # Lowest first. A module may import from lower layers and, where one entry is a folder, from
     # its own folder. Modules named in one line do not know each other.
-    {"errors", "json_safe", "redaction", "event_loop", "abort", "blank", "assertions"},
+    {"errors", "json_safe", "redaction", "event_loop", "abort", "blank", "ci", "assertions"},
     {"process_mark", "ledger_files"},
     {"ledger"},
     {"config"},
@@ -61,7 +61,8 @@ NARROWER = {
 }
 
 THIRD_PARTY = {
-    "pydantic": {"config.connection_keys", "config.cassette_keys", "config.model", "config.faults", "config.settings",
+    "pydantic": {"config.connection_keys", "config.cassette_keys", "config.model",
+                 "config.faults", "config.settings",
                  "scripted_gateway.script", "scripted_gateway.steps"},
     "httpx": {"sse", "http_cookies", "http_faults", "http_over_httpx", "http_over_aiohttp",
               "gateway_http", "gateway_client", "connect", "cassettes.network_faults",

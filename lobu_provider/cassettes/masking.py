@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from lobu_provider.cassettes.placeholders import pieces
 from lobu_provider.config.redact_rules import DEEP, RedactRules, Step
 from lobu_provider.redaction import MASK, Redactor
+
+_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 SECRET_KEYS: Final = frozenset({"token", "auth", "authorization", "sseUrl", "messagesUrl"})
 """Of a plain reply: nobody's business, or the gateway's address."""
@@ -37,6 +40,15 @@ class Masker:
         parts = pieces(text)
         parts[::2] = [self._plain(part) for part in parts[::2]]
         return "".join(parts)
+
+    def raw(self, text: str) -> str:
+        """Return a text that may be JSON, in which a secret can be written with escapes."""
+        masked = self.text(text)
+        if "\\u" not in text:
+            return masked
+        read = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+        masked_read = self.text(read)
+        return masked_read if masked_read != read and masked == text else masked
 
     def _plain(self, text: str) -> str:
         if not text:

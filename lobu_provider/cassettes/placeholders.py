@@ -31,8 +31,9 @@ SESSION_KEY: Final = "agentId"
 TIME_KEYS: Final = frozenset({"timestamp", "expiresAt"})
 TIME: Final = "<<time>>"
 
+_FREE_ROLES: Final = frozenset({"thread", "session", "message"})
 _MIN_FREE: Final = 12
-"""Characters of an id that is replaced also within texts and under keys that are not known."""
+"""Characters of such an id that is replaced also within texts and under keys that are not known."""
 
 _FIRST_NAMES: Final = ("<<", "<<<", "<<<<")
 
@@ -57,15 +58,15 @@ class Names:
         taken = {name.count("<") for name in found}
         self._open = next((o for o in _FIRST_NAMES if len(o) not in taken), _FIRST_NAMES[-1])
         self._by_id: dict[str, str] = {}
+        self._free: dict[str, str] = {}
         self._counts: dict[str, int] = {}
 
     @property
     def ids(self) -> dict[str, str]:
         """Placeholder to id. An id in which another one stands has that one's placeholder."""
-        free = {i: p for i, p in self._by_id.items() if len(i) >= _MIN_FREE}
         told = {}
         for given, name in self._by_id.items():
-            others = {i: p for i, p in free.items() if i != given}
+            others = {i: p for i, p in self._free.items() if i != given}
             told[name] = _replaced(given, others)
         return told
 
@@ -87,12 +88,15 @@ class Names:
         if value not in self._by_id:
             self._counts[role] = self._counts.get(role, 0) + 1
             self._by_id[value] = f"{self._open}{role}-{self._counts[role]}>>"
+            if role in _FREE_ROLES and len(value) >= _MIN_FREE:
+                self._free[value] = self._by_id[value]
+                # Longest first: the session's id holds the thread's name.
+                self._free = dict(sorted(self._free.items(), key=lambda one: -len(one[0])))
         return self._by_id[value]
 
     def without_ids(self, value: Any, *, session: bool = False) -> Any:
         """Return a copy of a JSON value with placeholders in the place of its ids."""
-        free = {i: p for i, p in self._by_id.items() if len(i) >= _MIN_FREE}
-        return self._put(value, None, free, session)
+        return self._put(value, None, self._free, session)
 
     def _put(self, value: Any, key: str | None, free: Mapping[str, str], session: bool) -> Any:
         if isinstance(value, str):
@@ -108,12 +112,9 @@ class Names:
 
 
 def _replaced(text: str, placeholders: Mapping[str, str]) -> str:
-    """Longest first: the session's id holds the thread's name."""
-    if not text or not placeholders:
-        return text
-    for given in sorted(placeholders, key=len, reverse=True):
+    for given, name in placeholders.items():
         if given in text:
-            text = text.replace(given, placeholders[given])
+            text = text.replace(given, name)
     return text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from lobu_provider.cassettes.network_faults import told
@@ -62,15 +63,19 @@ class RecordingHttp:
         return replace(reply, body=body(reply.body, request, request.reply, self._tape))
 
 
+_DECADES_S: Final = 999_999_999.0
+"""More than a number in that header may say."""
+
+
 def _kept(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers that the client looks at; others may hold secrets."""
     kept = {}
     if headers.get("content-type"):
         kept["content-type"] = headers["content-type"]
-    # A date would mean another wait whenever it is replayed.
     wait_s = retry_after_s(headers.get("retry-after"), datetime.now(tz=timezone.utc))
     if wait_s is not None:
-        kept["retry-after"] = f"{wait_s:.3f}".rstrip("0").rstrip(".")
+        # A date would mean another wait whenever it is replayed, but for one that is decades away.
+        kept["retry-after"] = f"{wait_s:.3f}" if wait_s < _DECADES_S else headers["retry-after"]
     location = headers.get("location")
     if location is not None:
         kept["location"] = _without_query(location)

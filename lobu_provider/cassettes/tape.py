@@ -8,8 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from lobu_provider.cassettes.exact_text import text_of_bytes
+from lobu_provider.http_replies import tokens_in
+
 MAX_BYTES: Final = 64_000_000
 """Of one call's replies. The client reads no turn of more than 40 million characters."""
+
+SIGN_MS: Final = 200.0
+"""Pieces of one frame that come closer together are one sign of life."""
 
 _FRAME_END: Final = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
 
@@ -72,6 +78,12 @@ class Tape:
         self._bytes = 0
 
     @property
+    def tokens(self) -> list[str]:
+        """Every session token that was given out, also to who never got to use it."""
+        replies = [one.reply for one in self.requests if one.reply is not None]
+        return [token for reply in replies for token in tokens_in(text_of_bytes(bytes(reply.body)))]
+
+    @property
     def is_too_big(self) -> bool:
         """Whether more came than a cassette may hold; what came then is not on the tape."""
         return self._bytes > MAX_BYTES
@@ -103,8 +115,14 @@ class Tape:
         unfinished = self._unfinished.setdefault(request, _Unfinished())
         at_ms = self.now_ms()
         frames = unfinished.add(chunk, at_ms, len(self.requests))
+        if not frames and not self._is_new_sign_of_life(request, at_ms):
+            return
         for frame in frames or [b""]:
             self.parts.append(TapedPart(len(self.requests), request, at_ms, frame))
+
+    def _is_new_sign_of_life(self, request: int, at_ms: float) -> bool:
+        last = self.parts[-1] if self.parts else None
+        return last is None or last.request != request or at_ms - last.at_ms > SIGN_MS
 
     def end_stream(self, request: int, broke: dict[str, Any] | None) -> None:
         """Note that a stream ended in order, or what broke it."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -73,13 +74,13 @@ def written(
 
 def _lines(tape: Tape) -> list[_Line]:
     lines = []
-    parts = list(tape.parts)
+    parts = deque(tape.parts)
     streams = [r.number for r in tape.requests if r.reply is not None and r.reply.is_stream]
     for request in tape.requests:
         lines.append(_request(request))
         lines.append(_reply(request, streams))
         while parts and parts[0].after <= request.number:
-            lines.append(_part(parts.pop(0), streams))
+            lines.append(_part(parts.popleft(), streams))
     return lines
 
 
@@ -150,7 +151,9 @@ def _masked(line: _Line, masker: Masker) -> dict[str, Any]:
     for part in ("body", "data"):
         if part in content:
             content[part] = (masker.reply if line.is_reply else masker.json)(content[part])
-    for part in ("text", "request", "event"):
+    if "text" in content:
+        content["text"] = masker.raw(content["text"])
+    for part in ("request", "event"):
         if part in content:
             content[part] = masker.text(content[part])
     for part in ("failed", "broke", "headers"):
@@ -161,5 +164,5 @@ def _masked(line: _Line, masker: Masker) -> dict[str, Any]:
 
 def _dumped(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    # Bytes that are no UTF-8, or escapes of half a character: as escapes.
-    return _SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    # Bytes that are no UTF-8, or half of a character: only escapes can tell of them.
+    return json.dumps(value) if _SURROGATE.search(text) else text

@@ -179,7 +179,7 @@ class LobuProvider:
         except LobuError as exc:
             record.failure = exc.failure
         if recording is not None:
-            recording.save(record)
+            await anyio.to_thread.run_sync(recording.save, record)
 
     async def _replay(
         self,

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from lobu_provider.ci import is_ci
+
 _COMMIT_VARIABLES: Final = (
     "GITHUB_SHA",
     "CI_COMMIT_SHA",
@@ -28,11 +30,6 @@ def run_info(context: Mapping[str, Any] | None = None) -> dict[str, Any]:
     repeat = context.get("repeatIndex") if isinstance(context, Mapping) else None
     optional = {"commit": commit or _commit_here(), "repeatIndex": repeat}
     return {"ci": is_ci(), **{key: value for key, value in optional.items() if value is not None}}
-
-
-def is_ci() -> bool:
-    """Return whether this is a CI system: ``CI`` is set to anything but ``false`` or ``0``."""
-    return os.environ.get("CI", "").strip().lower() not in ("", "0", "false")
 
 
 def _commit_here() -> str | None:

@@ -16,12 +16,12 @@ from lobu_provider.cassettes.replaying import Player
 from lobu_provider.cassettes.shelf import Shelf
 from lobu_provider.cassettes.tape import Tape
 from lobu_provider.cassettes.written import written
+from lobu_provider.ci import is_ci
 from lobu_provider.config.cassette_rules import MODE_VARIABLE, CassetteRules
 from lobu_provider.config.settings import Settings
 from lobu_provider.errors import LobuError, error_for, failure
 from lobu_provider.promptfoo.call_plan import CallPlan
 from lobu_provider.promptfoo.call_record import CallRecord
-from lobu_provider.promptfoo.run_info import is_ci
 
 _UNSAVED = frozenset({"cancelled", "internal", "cassette"})
 """Codes of calls that did not come to an end of their own."""
@@ -72,7 +72,7 @@ class Recording:
         record.cassette = told
 
     def _write(self, record: CallRecord) -> dict[str, Any]:
-        masker = Masker(record.secrets, self.rules.redact)
+        masker = Masker([*record.secrets, *self.tape.tokens], self.rules.redact)
         at = datetime.now(tz=timezone.utc).isoformat(timespec="seconds")
         about = about_of(self.key, self.description)
         text = written(self.tape, about, masker, recorded_at=at, by=_version())
