@@ -61,13 +61,13 @@ class CassetteKey:
             "turns": list(self.turns),
         }
 
-    def file_name(self, description: str | None) -> str:
+    def file_name(self, title: str) -> str:
         """Return ``SLUG-HASH.jsonl``; only the hash is looked up.
 
         Args:
-            description: of the test; the first message stands in for it.
+            title: what people know the conversation by; nothing secret.
         """
-        slug = slug_of(description or "") or slug_of(self.turns[0] if self.turns else "")
+        slug = slug_of(title)
         repeat = f"-r{self.repeat}" if self.repeat else ""
         return f"{slug or 'conversation'}{repeat}-{self.digest}.jsonl"
 

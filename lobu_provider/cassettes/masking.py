@@ -37,8 +37,15 @@ class Masker:
 
     def text(self, text: str) -> str:
         """Return a text without what is to be hidden."""
+        return self._in_pieces(text, self._rules.patterns)
+
+    def words(self, text: str) -> str:
+        """Return a word of the protocol, in which only a secret is hidden."""
+        return self._in_pieces(text, ())
+
+    def _in_pieces(self, text: str, patterns: Sequence[re.Pattern[str]]) -> str:
         parts = pieces(text)
-        parts[::2] = [self._plain(part) for part in parts[::2]]
+        parts[::2] = [self._plain(part, patterns) for part in parts[::2]]
         return "".join(parts)
 
     def raw(self, text: str) -> str:
@@ -50,19 +57,21 @@ class Masker:
         masked_read = self.text(read)
         return masked_read if masked_read != read and masked == text else masked
 
-    def _plain(self, text: str) -> str:
+    def _plain(self, text: str, patterns: Sequence[re.Pattern[str]]) -> str:
         if not text:
             return text
         masked = self._redactor.text(text)
-        for pattern in self._rules.patterns:
+        for pattern in patterns:
             masked = pattern.sub(MASK, masked)
         self.has_masked = self.has_masked or masked != text
         return masked
 
     def json(self, value: Any) -> Any:
-        """Return a copy of a JSON value: paths first, then every text and key."""
+        """Return a copy of a JSON value: paths first, then every text, and keys further down."""
         for path in self._rules.paths:
             value = self._at_path(value, path)
+        if isinstance(value, Mapping):  # its own keys are the protocol's
+            return {self.words(key): self._texts(item) for key, item in value.items()}
         return self._texts(value)
 
     def reply(self, value: Any) -> Any:

@@ -44,9 +44,9 @@ class Shelf:
         found = self.folder.rglob("*.jsonl")
         yield from sorted(path for path in found if _NAME.fullmatch(path.name))
 
-    def place_for(self, key: CassetteKey, description: str | None) -> Path:
-        """Return where a cassette is, or would be."""
-        return self.find(key.digest) or self.folder / key.file_name(description)
+    def place_for(self, key: CassetteKey, title: str) -> Path:
+        """Return where a cassette is, or would be; ``title`` is in a new name."""
+        return self.find(key.digest) or self.folder / key.file_name(title)
 
     def nearest(self, wanted: Mapping[str, Any]) -> Near | None:
         """Return the cassette that is most like a first line; ``None`` in an empty folder."""

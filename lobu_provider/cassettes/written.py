@@ -155,10 +155,10 @@ def _masked(line: _Line, masker: Masker) -> dict[str, Any]:
         content["text"] = masker.raw(content["text"])
     for part in ("request", "event"):
         if part in content:
-            content[part] = masker.text(content[part])
+            content[part] = masker.words(content[part])
     for part in ("failed", "broke", "headers"):
         if part in content:
-            content[part] = {key: masker.text(str(v)) for key, v in content[part].items()}
+            content[part] = {key: masker.words(str(v)) for key, v in content[part].items()}
     return content
 
 

@@ -43,9 +43,8 @@ class Recording:
 
     rules: CassetteRules
     key: CassetteKey
-    path: Path
     description: str | None
-    shown: str
+    base_dir: Path
     tape: Tape = field(default_factory=Tape)
 
     def save(self, record: CallRecord) -> None:
@@ -53,35 +52,33 @@ class Recording:
         failed = record.first_failure
         if failed is not None and failed.code in _UNSAVED:
             record.warnings.append(
-                f"The call was not recorded, since it did not end ({failed.code})."
+                f"The call was not recorded, since it did not end by itself ({failed.code})."
             )
             return
         if not self.tape.requests:
             return
+        shelf = Shelf(self.rules.folder)
+        masker = Masker([*record.secrets, *self.tape.tokens], self.rules.redact)
+        path = shelf.place_for(self.key, _title(self.key, self.description, masker))
+        shown = _shown(path, self.base_dir)
+        at = datetime.now(tz=timezone.utc).isoformat(timespec="seconds")
         try:
             if self.tape.is_too_big:
                 raise OSError("more than 64 MB came")
-            told = self._write(record)
+            about = about_of(self.key, self.description)
+            shelf.save(path, written(self.tape, about, masker, recorded_at=at, by=_version()))
         except OSError as exc:
-            said = f"The cassette {self.shown} was not written: {exc.strerror or exc}."
+            said = f"The cassette {shown} was not written: {exc.strerror or exc}."
             if record.first_failure is None:
                 record.failure = failure("cassette", said, phase="turn")
             else:
                 record.warnings.append(said)
             return
-        record.cassette = told
-
-    def _write(self, record: CallRecord) -> dict[str, Any]:
-        masker = Masker([*record.secrets, *self.tape.tokens], self.rules.redact)
-        at = datetime.now(tz=timezone.utc).isoformat(timespec="seconds")
-        about = about_of(self.key, self.description)
-        text = written(self.tape, about, masker, recorded_at=at, by=_version())
-        Shelf(self.rules.folder).save(self.path, text)
+        record.cassette = {"mode": "recorded", "file": shown, "recordedAt": at}
         if masker.has_masked:
             record.warnings.append(
-                f"Something was masked in the cassette {self.shown}, so a replay says *** there."
+                f"Something was masked in the cassette {shown}, so a replay says *** there."
             )
-        return {"mode": "recorded", "file": self.shown, "recordedAt": at}
 
 
 def tape_for(
@@ -102,8 +99,6 @@ def tape_for(
         return None
     key, description = _key(settings, plan, context), _description(context)
     shelf = Shelf(rules.folder)
-    path = shelf.place_for(key, description)
-    shown = _shown(path, settings.base_dir)
     if rules.mode == "record":
         try:
             shelf.prepare()
@@ -112,7 +107,10 @@ def tape_for(
                 f"The folder {str(rules.folder)!r} of config.cassettes cannot be written to: "
                 f"{exc.strerror or exc}. Name another one, or make this one writable."
             ) from None
-        return Recording(rules, key, path, description, shown)
+        return Recording(rules, key, description, settings.base_dir)
+    title = _title(key, description, Masker(settings.secrets, rules.redact))
+    path = shelf.place_for(key, title)
+    shown = _shown(path, settings.base_dir)
     if not path.exists():
         if rules.mode == "auto":
             return None
@@ -123,6 +121,10 @@ def tape_for(
         raise _fault(f"The cassette {shown} cannot be replayed: {exc}. {record_again()}") from None
     told = {"mode": "replayed", "file": shown, "recordedAt": cassette.recorded_at}
     return Replay(Player(cassette, shown, record_again()), rules.speed, told)
+
+
+def _title(key: CassetteKey, description: str | None, masker: Masker) -> str:
+    return masker.text(description or (key.turns[0] if key.turns else ""))
 
 
 def about_of(key: CassetteKey, description: str | None) -> dict[str, Any]:
