@@ -36,7 +36,7 @@ LAYERS = [
     {"scripted_gateway"},
     {"spans"},
     {"connect"},
-    {"promptfoo", "probe"},
+    {"promptfoo", "probe", "drift"},
     {"extension"},
     {"hook", "cli", "stdio_bridge"},
     {"__main__"},

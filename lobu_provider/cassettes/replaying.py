@@ -37,9 +37,12 @@ _MINE: Final = re.compile(r"<{2,4}(?:thread|message)-\d+>>")
 """Placeholders of what the client makes anew for each call."""
 
 
+_QUERY: Final = re.compile(r"\?since=[^/]*$")
+
+
 def kind_of(method: str, path: str) -> Kind:
     """Return what a request is for."""
-    plain = path.partition("?")[0]
+    plain = _QUERY.sub("", path)  # a thread's name may hold a question mark
     if plain.endswith("/api/v1/agents"):
         return "create" if method == "POST" else "other"
     if "/api/v1/agents/" not in plain:

@@ -143,6 +143,13 @@ class Tape:
             self.parts.sort(key=lambda one: one.at_ms)  # stable: only this one moves
 
 
+def split_frames(data: bytes) -> list[bytes]:
+    """Cut a whole stream into its frames; what follows the last is one too."""
+    rest = _Unfinished()
+    frames = rest.add(data, 0.0, 0)
+    return [*frames, bytes(rest.data)] if rest.data else frames
+
+
 class _Unfinished:
     """The beginning of a frame whose end has not come."""
 

@@ -11,7 +11,16 @@ import click
 
 from lobu_provider.cli.common import EXIT_CODES
 
-_COMMANDS: Final = ("ask", "doctor", "path", "serve", "shim-path")
+_COMMANDS: Final = (
+    "ask",
+    "cassettes",
+    "doctor",
+    "drift",
+    "path",
+    "record",
+    "serve",
+    "shim-path",
+)
 """Module and command have the same name, with an underscore where the command has a hyphen."""
 
 

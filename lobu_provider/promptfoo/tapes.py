@@ -15,6 +15,7 @@ from lobu_provider.cassettes.reading import CassetteFault, read_cassette
 from lobu_provider.cassettes.replaying import Player
 from lobu_provider.cassettes.shelf import Shelf
 from lobu_provider.cassettes.tape import Tape
+from lobu_provider.cassettes.uses import note_use
 from lobu_provider.cassettes.written import written
 from lobu_provider.ci import is_ci
 from lobu_provider.config.cassette_rules import MODE_VARIABLE, CassetteRules
@@ -45,6 +46,8 @@ class Recording:
     key: CassetteKey
     description: str | None
     base_dir: Path
+    run: str | None
+    """promptfoo's, where there is one."""
     tape: Tape = field(default_factory=Tape)
 
     def save(self, record: CallRecord) -> None:
@@ -74,6 +77,8 @@ class Recording:
             else:
                 record.warnings.append(said)
             return
+        if self.run is not None:
+            note_use(self.rules.folder, self.run, path)
         record.cassette = {"mode": "recorded", "file": shown, "recordedAt": at}
         if masker.has_masked:
             record.warnings.append(
@@ -107,7 +112,7 @@ def tape_for(
                 f"The folder {str(rules.folder)!r} of config.cassettes cannot be written to: "
                 f"{exc.strerror or exc}. Name another one, or make this one writable."
             ) from None
-        return Recording(rules, key, description, settings.base_dir)
+        return Recording(rules, key, description, settings.base_dir, plan.evaluation_id)
     title = _title(key, description, Masker(settings.secrets, rules.redact))
     path = shelf.place_for(key, title)
     shown = _shown(path, settings.base_dir)
@@ -119,6 +124,8 @@ def tape_for(
         cassette = read_cassette(path)
     except CassetteFault as exc:
         raise _fault(f"The cassette {shown} cannot be replayed: {exc}. {record_again()}") from None
+    if plan.evaluation_id is not None:
+        note_use(rules.folder, plan.evaluation_id, path)
     told = {"mode": "replayed", "file": shown, "recordedAt": cassette.recorded_at}
     return Replay(Player(cassette, shown, record_again()), rules.speed, told)
 
