@@ -81,14 +81,15 @@ def record(
     command = [*_promptfoo(program, config), "eval", "-c", str(config), "--no-cache", *arguments]
     environment = {**os.environ, "LOBU_CASSETTE_MODE": "record"}
     if not with_drift:
-        raise click.exceptions.Exit(_run(command, environment))
+        raise click.exceptions.Exit(_run(command, environment, stdout=None))
     from lobu_provider.cli.drift import report_drift
 
     old = against or _folder_of(config)
     with tempfile.TemporaryDirectory(prefix="lobu-drift-") as folder:
         new = (keep or Path(folder)).absolute()
         new.mkdir(parents=True, exist_ok=True)
-        code = _run(command, {**environment, "LOBU_CASSETTES": str(new)})
+        told = {**environment, "LOBU_CASSETTES": str(new)}
+        code = _run(command, told, stdout=_STDERR)  # ours is for what drifted
         if not any(new.rglob("*.jsonl")):
             say(f"promptfoo ended with exit code {code}, and nothing was recorded.")
             raise click.exceptions.Exit(ExitCode.FAILED)
@@ -103,10 +104,13 @@ _ROW_FAILED = 100
 """promptfoo's exit code for a failed row, which is no matter of drift."""
 
 
-def _run(command: Sequence[str], environment: dict[str, str]) -> int:
+_STDERR = 2
+
+
+def _run(command: Sequence[str], environment: dict[str, str], *, stdout: int | None) -> int:
     try:
-        # Its table goes where people look: stdout is for ours.
-        return subprocess.run(command, env=environment, check=False, stdout=2).returncode  # noqa: S603
+        done = subprocess.run(command, env=environment, check=False, stdout=stdout)  # noqa: S603
+        return done.returncode
     except OSError as exc:
         say(f"error: {command[0]} cannot be started: {exc.strerror}. Give it by --promptfoo.")
         raise click.exceptions.Exit(ExitCode.USAGE) from None

@@ -140,7 +140,8 @@ told = {{k: v for k, v in os.environ.items() if k.startswith("LOBU_CASSETTE")}}
 from lobu_provider import LobuProvider
 from lobu_provider.event_loop import run
 config = json.loads((here / "promptfooconfig.json").read_text())["providers"][0]["config"]
-row = run(LobuProvider({{"config": {{**config, "basePath": str(here)}}}}).call_api("Find it.", {{}}))
+provider = LobuProvider({{"config": {{**config, "basePath": str(here)}}}})
+run(provider.call_api("Find it.", {{}}))
 sys.exit({code})
 """
 
