@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 import httpx
 
+from lobu_provider.cassettes.player import Player
 from lobu_provider.cassettes.recording import RecordingHttp
-from lobu_provider.cassettes.replaying import Player
+from lobu_provider.cassettes.replaying import ReplayingHttp
 from lobu_provider.cassettes.tape import Tape
 from lobu_provider.config.gateway_url import SCRIPT_SCHEME
 from lobu_provider.config.settings import Settings
@@ -60,7 +61,7 @@ def open_client(
         base_url, token = _SCRIPT_URL, token or _NO_TOKEN
     limits = limits or RequestLimits()
     if isinstance(tape, Player):
-        http: Http = tape.http()
+        http: Http = ReplayingHttp(tape)
     else:
         if settings.is_scripted:
             transport = transport or _scripted_transport(settings, lasting=lasting)

@@ -73,6 +73,7 @@ THIRD_PARTY = {
     "anyio": {"repeating", "gateway_requests", "event_stream", "conversation", "session_life",
               "promptfoo.provider", "promptfoo.case", "promptfoo.attempts",
               "promptfoo.admission", "promptfoo.time_limit", "promptfoo.tracing", "spans.otlp",
+              "promptfoo.replayed_case",
               "cli.asking", "cli.checks.gateway",
               "probe.gateway", "extension.preflight", "extension.sweep",
               "scripted_gateway.gateway", "scripted_gateway.streams",

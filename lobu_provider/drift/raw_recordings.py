@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from lobu_provider.cassettes.exact_text import frame_line
 from lobu_provider.cassettes.key import CassetteKey
 from lobu_provider.cassettes.masking import Masker
-from lobu_provider.cassettes.replaying import kind_of
+from lobu_provider.cassettes.player import kind_of
 from lobu_provider.cassettes.shelf import Shelf
 from lobu_provider.cassettes.tape import Tape, TapedPart, TapedReply, TapedRequest, split_frames
 from lobu_provider.cassettes.written import written

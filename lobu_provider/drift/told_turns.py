@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from lobu_provider.cassettes.player import Player, kind_of
 from lobu_provider.cassettes.reading import Cassette, Recorded
-from lobu_provider.cassettes.replaying import Player, kind_of
+from lobu_provider.cassettes.replaying import ReplayingHttp
 from lobu_provider.cassettes.skipping_loop import run_skipping
 from lobu_provider.conversation import Conversation, TalkRules
 from lobu_provider.errors import Failure, LobuError
@@ -50,7 +51,7 @@ async def _hold(cassette: Cassette) -> Told:
         ephemeral_context=next((b.get("ephemeralContext") for b in messages.values()), None)
     )
     player = Player(cassette, "this cassette", "Record it again.")
-    client = GatewayClient("http://cassette.invalid/lobu", None, http=player.http())
+    client = GatewayClient("http://cassette.invalid/lobu", None, http=ReplayingHttp(player))
     turns: list[Turn] = []
     try:
         async with (

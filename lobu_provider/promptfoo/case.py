@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import httpx
 
-from lobu_provider.cassettes.replaying import Player
+from lobu_provider.cassettes.player import Player
 from lobu_provider.cassettes.tape import Tape
 from lobu_provider.config.settings import Settings
 from lobu_provider.connect import open_client

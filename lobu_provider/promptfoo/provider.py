@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import httpx
 
 from lobu_provider.abort import Abort
-from lobu_provider.cassettes.skipping_loop import run_skipping
 from lobu_provider.config.settings import Settings, load_settings
 from lobu_provider.config.token import find_token, forget_command_tokens, may_block
 from lobu_provider.errors import Failure, LobuError, error_for, failure
@@ -20,11 +18,15 @@ from lobu_provider.promptfoo.attempts import hold_case
 from lobu_provider.promptfoo.call_plan import CallPlan, plan_call
 from lobu_provider.promptfoo.call_record import CallRecord
 from lobu_provider.promptfoo.case import Line, converse
+from lobu_provider.promptfoo.replayed_case import interrupted, replay_case
 from lobu_provider.promptfoo.response import build_response
 from lobu_provider.promptfoo.run_info import is_known_at_once, run_info
 from lobu_provider.promptfoo.tapes import Recording, Replay, tape_for
 from lobu_provider.promptfoo.time_limit import TimeLimit
 from lobu_provider.promptfoo.tracing import CallTracing
+
+A = TypeVar("A")
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from lobu_provider.http_over_aiohttp import AiohttpPool
@@ -126,8 +128,8 @@ class LobuProvider:
         if limit.warning is not None:
             record.warnings.append(limit.warning)
         if isinstance(tape, Replay):
-            record.run = await anyio.to_thread.run_sync(run_info, context)
-            await self._replay(settings, plan, tape, abort, record)
+            await self._look_around(context, record)
+            await replay_case(settings, plan, tape, self._host_limit_s, abort, record)
             return
         with anyio.CancelScope() as scope:
             with abort.cancelling(scope.cancel):
@@ -140,7 +142,7 @@ class LobuProvider:
                         raise error_for(_slow_preparation())
                     await self._converse(settings, token, plan, limit, tape, record)
         if scope.cancelled_caught:
-            record.failure = _interrupted()
+            record.failure = interrupted()
 
     async def _prepare(
         self, settings: Settings, context: Mapping[str, Any] | None, record: CallRecord
@@ -149,13 +151,13 @@ class LobuProvider:
 
         In threads that are left alone when the time is up or the call is aborted.
         """
-        run_sync = partial(anyio.to_thread.run_sync, abandon_on_cancel=True)
-        at_once = is_known_at_once()
-        record.run = run_info(context) if at_once else await run_sync(run_info, context)
-        blocks = may_block(settings)
-        token = await run_sync(find_token, settings) if blocks else find_token(settings)
+        await self._look_around(context, record)
+        token = await _in_thread(find_token, settings, blocks=may_block(settings))
         record.secrets.append(token)
         return token
+
+    async def _look_around(self, context: Mapping[str, Any] | None, record: CallRecord) -> None:
+        record.run = await _in_thread(run_info, context, blocks=not is_known_at_once())
 
     async def _converse(
         self,
@@ -181,42 +183,12 @@ class LobuProvider:
         if recording is not None:
             await anyio.to_thread.run_sync(recording.save, record)
 
-    async def _replay(
-        self,
-        settings: Settings,
-        plan: CallPlan,
-        replay: Replay,
-        abort: Abort,
-        record: CallRecord,
-    ) -> None:
-        """Hold the conversation with a cassette, on a loop whose clock skips what it waits for."""
-        record.cassette = replay.told
-        line = Line(settings, None, tape=replay.player)
-        host_s = self._host_limit_s
-        # promptfoo's limit is of real time, of which a replay without waits takes none.
-        host_s = None if host_s is None or replay.speed is None else host_s * replay.speed
 
-        async def main() -> None:
-            limit = TimeLimit(settings.timeout_s, host_s)
-            with anyio.CancelScope() as scope, abort.cancelling(scope.cancel):
-                await hold_case(
-                    lambda plan: converse(line, plan, limit.deadline, record),
-                    plan,
-                    limit,
-                    record,
-                    retries=settings.config.retries,
-                )
-            if scope.cancelled_caught:
-                record.failure = _interrupted()
-
-        start_s = anyio.current_time()
-        await anyio.to_thread.run_sync(
-            partial(run_skipping, main, start_s=start_s, speed=replay.speed)
-        )
-
-
-def _interrupted() -> Failure:
-    return failure("cancelled", "The run was interrupted before this call ended.", phase="create")
+async def _in_thread(ask: Callable[[A], T], about: A, *, blocks: bool) -> T:
+    """Ask in a thread where that may take a while; it is left alone when the call is aborted."""
+    if not blocks:
+        return ask(about)
+    return await anyio.to_thread.run_sync(ask, about, abandon_on_cancel=True)
 
 
 def _slow_preparation() -> Failure:

@@ -11,8 +11,8 @@ from typing import Any
 
 from lobu_provider.cassettes.key import CassetteKey
 from lobu_provider.cassettes.masking import Masker
+from lobu_provider.cassettes.player import Player
 from lobu_provider.cassettes.reading import CassetteFault, read_cassette
-from lobu_provider.cassettes.replaying import Player
 from lobu_provider.cassettes.shelf import Shelf
 from lobu_provider.cassettes.tape import Tape
 from lobu_provider.cassettes.uses import note_use
