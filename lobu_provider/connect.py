@@ -1,4 +1,4 @@
-"""Choose what answers: a gateway on the network, or the embedded one with a script.
+"""Choose what answers: a gateway on the network, the embedded one with a script, or a cassette.
 
 The only file that knows both the client and its stand-ins.
 """
@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 import httpx
 
+from lobu_provider.cassettes.player import Player
+from lobu_provider.cassettes.recording import RecordingHttp
+from lobu_provider.cassettes.replaying import ReplayingHttp
+from lobu_provider.cassettes.tape import Tape
 from lobu_provider.config.gateway_url import SCRIPT_SCHEME
 from lobu_provider.config.settings import Settings
 from lobu_provider.gateway_client import GatewayClient
-from lobu_provider.http_exchange import RequestLimits
+from lobu_provider.gateway_http import open_http
+from lobu_provider.http_exchange import Http, RequestLimits
 from lobu_provider.wire_log import WireLog
 
 if TYPE_CHECKING:
@@ -34,6 +39,7 @@ def open_client(
     limits: RequestLimits | None = None,
     pool: AiohttpPool | None = None,
     lasting: bool = False,
+    tape: Tape | Player | None = None,
 ) -> GatewayClient:
     """Return a client for the gateway of ``settings``, to be used as an async context manager.
 
@@ -45,6 +51,7 @@ def open_client(
         pool: connections shared with other clients of this event loop.
         lasting: the conversation goes on in later calls. The embedded gateway then is one for the
             whole process; otherwise each client has its own, so that no call sees another's past.
+        tape: records what comes from there, or answers in its place.
 
     Raises:
         ConfigError: the script cannot be read, or the environment's proxy settings not be used.
@@ -52,16 +59,28 @@ def open_client(
     base_url = settings.gateway
     if settings.is_scripted:
         base_url, token = _SCRIPT_URL, token or _NO_TOKEN
-        transport = transport or _scripted_transport(settings, lasting=lasting)
+    limits = limits or RequestLimits()
+    if isinstance(tape, Player):
+        http: Http = ReplayingHttp(tape)
+    else:
+        if settings.is_scripted:
+            transport = transport or _scripted_transport(settings, lasting=lasting)
+        http = open_http(
+            base_url,
+            settings.headers,
+            limits,
+            transport=transport,
+            pool=pool,
+            ca_file=settings.ca_file,
+        )
+        http = http if tape is None else RecordingHttp(http, base_url, tape)
     return GatewayClient(
         base_url,
         token,
         org=settings.org,
         headers=settings.headers,
-        transport=transport,
         limits=limits,
-        pool=pool,
-        ca_file=settings.ca_file,
+        http=http,
         wire_log=_wire_log(settings),
     )
 

@@ -43,11 +43,12 @@ CODES: Final[dict[str, CodeFacts]] = {
     "timeout": CodeFacts("infrastructure", True, "a time limit of ours or the gateway's ran out"),
     "stream_lost": CodeFacts("infrastructure", True, "the event stream ended before the turn did"),
     "empty": CodeFacts("agent", False, "the turn ended without any answer"),
+    "cassette": CodeFacts("config", False, "no cassette to replay, or one that does not fit"),
     "limit": CodeFacts("agent", False, "a limit of the config was passed, e.g. maxToolCalls"),
     "cancelled": CodeFacts("infrastructure", True, "the run was interrupted"),
     "internal": CodeFacts("infrastructure", False, "a fault in lobu-provider itself"),
 }
-"""Every code. The first twelve are the gateway client's vocabulary; the last three are ours."""
+"""Every code. The first twelve are the gateway client's vocabulary; the others are ours."""
 
 
 @dataclass(frozen=True)

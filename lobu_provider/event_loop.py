@@ -9,13 +9,17 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def run(main: Coroutine[Any, Any, T]) -> T:
+def run(main: Coroutine[Any, Any, T], *, loop: asyncio.AbstractEventLoop | None = None) -> T:
     """Run ``main`` on a new event loop, as ``asyncio.run`` does but for one thing.
 
     That waits for the loop's threads, without a bound before Python 3.12: a look-up of a host name
     that hangs would hold a call that has long had its answer.
+
+    Args:
+        main: the coroutine.
+        loop: one that nobody uses; it is closed at the end. Default: a new one.
     """
-    loop = asyncio.new_event_loop()
+    loop = asyncio.new_event_loop() if loop is None else loop
     try:
         asyncio.set_event_loop(loop)
         return loop.run_until_complete(main)

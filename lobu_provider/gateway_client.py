@@ -22,7 +22,7 @@ from lobu_provider.errors import LobuError, error_for, failure
 from lobu_provider.events import Frame
 from lobu_provider.gateway_http import open_http
 from lobu_provider.gateway_requests import GatewayRequests
-from lobu_provider.http_exchange import RequestLimits
+from lobu_provider.http_exchange import Http, RequestLimits
 from lobu_provider.wire_log import WireLog
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class GatewayClient:
         limits: time limits of single requests.
         pool: connections shared with other clients of this event loop.
         ca_file: certificates in PEM form that may vouch for the gateway, beside the usual ones.
+        http: sends the requests; transport, pool and ca_file are then not used.
         wire_log: gets every request, reply and event frame.
 
     All methods raise :class:`lobu_provider.LobuError` for what the gateway or the network does,
@@ -92,13 +93,14 @@ class GatewayClient:
         limits: RequestLimits | None = None,
         pool: AiohttpPool | None = None,
         ca_file: Path | None = None,
+        http: Http | None = None,
         wire_log: WireLog | None = None,
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self.limits = limits or RequestLimits()
         self._token = token
         self._org = org
-        http = open_http(
+        http = http or open_http(
             self.base_url,
             headers or {},
             self.limits,

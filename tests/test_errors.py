@@ -29,6 +29,7 @@ VOCABULARY = [
     ("timeout", "infrastructure", True),
     ("stream_lost", "infrastructure", True),
     ("empty", "agent", False),
+    ("cassette", "config", False),
     ("limit", "agent", False),
     ("cancelled", "infrastructure", True),
     ("internal", "infrastructure", False),

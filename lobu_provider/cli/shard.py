@@ -78,8 +78,8 @@ def shard(config: Path, count: int, index: int | None, given: int | None, as_jso
 
 def _weights(path: Path) -> list[int]:
     from lobu_provider.cli.checks.config_file import read_config
-    from lobu_provider.structured_file import UnreadableFileError
     from lobu_provider.results.shards import rows_of_test
+    from lobu_provider.structured_file import UnreadableFileError
 
     try:
         config = read_config(path)

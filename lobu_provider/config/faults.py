@@ -102,6 +102,9 @@ _EXPECTED: Final = {
     "stopOnTool": "expected the name of a tool, or a list of names",
     "stringTranscript": "expected 'error' or 'prompt'",
     "tracing": "expected 'auto', 'required', 'best-effort' or 'off'",
+    "cassetteMode": "expected 'off', 'record', 'replay' or 'auto'",
+    "cassetteSpeed": "expected a number above 0, e.g. 1 for the recorded time",
+    "cassetteRedact": "expected a list of regular expressions and JSON paths",
     "traceArguments": "expected 'full', 'redacted' or 'none'",
 }
 

@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import ConfigDict, Field
 
+from lobu_provider.config.cassette_keys import CassetteKeys
 from lobu_provider.config.connection_keys import ConnectionKeys, HeaderFromEnv, NonEmpty
 
 Milliseconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -19,7 +20,7 @@ DEFAULT_ENDPOINT: Final = "http://127.0.0.1:4318/v1/traces"
 NonBlank = Annotated[str, Field(pattern=r"\S")]
 
 
-class ProviderConfig(ConnectionKeys):
+class ProviderConfig(CassetteKeys, ConnectionKeys):
     """What may stand under ``config:``, in promptfoo's camelCase.
 
     ``null`` and blank strings count as not given; that is settled before this model is built.

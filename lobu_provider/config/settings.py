@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from lobu_provider.config.answers import Answer, read_answers
 from lobu_provider.config.ca_file import find_ca_file
+from lobu_provider.config.cassette_rules import CassetteRules, read_cassette_rules
 from lobu_provider.config.combinations import refuse_combinations, warnings_of
 from lobu_provider.config.environment import Environment
 from lobu_provider.config.faults import (
@@ -60,6 +61,8 @@ class Settings:
     otlp_backend: str | None
     """A second address for the same spans."""
     otlp_backend_headers: Mapping[str, str] = field(repr=False)
+    cassettes: CassetteRules | None
+    """``None`` where they are off."""
     org: str | None
     headers: Mapping[str, str] = field(repr=False)
     env: Environment = field(repr=False)
@@ -124,6 +127,7 @@ def load_settings(options: Mapping[str, Any] | None) -> Settings:
         otlp_backend_headers=read_headers(
             config.otlp_backend_headers, env, key="otlpBackendHeaders"
         ),
+        cassettes=read_cassette_rules(config, env, base_dir),
         org=_org(config, env),
         headers=read_headers(config.headers or {}, env),
         env=env,

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lobu_provider.config.settings import load_settings
+from lobu_provider.ci import is_ci
+from lobu_provider.config.settings import Settings, load_settings
 from lobu_provider.errors import LobuError
 from lobu_provider.extension.suite import SeenProvider
 from lobu_provider.probe.finding import TimeBudget
@@ -61,7 +62,7 @@ def _find(provider: SeenProvider, found: Targets, budget: TimeBudget) -> None:
         found.faults.append(f"{provider.where}: [{error.failure.code}] {error.failure.message}")
         return
     found.secrets += settings.secrets
-    if settings.is_scripted:  # nothing on the network answers
+    if settings.is_scripted or _replays(settings):  # nothing on the network answers
         return
     asked = TimeBudget(budget.at_most(_TOKEN_LIMIT_S))
     try:
@@ -77,6 +78,12 @@ def _find(provider: SeenProvider, found: Targets, budget: TimeBudget) -> None:
         return
     found.secrets.append(target.token)
     found.reachable.append(target)
+
+
+def _replays(settings: Settings) -> bool:
+    """Return whether cassettes answer. In CI with 'auto' only those that are missing need more."""
+    rules = settings.cassettes
+    return rules is not None and (rules.mode == "replay" or (rules.mode == "auto" and is_ci()))
 
 
 def _given_secrets(options: Mapping[str, Any]) -> list[str | None]:

@@ -29,6 +29,8 @@ class CallPlan:
     warnings: tuple[str, ...] = ()
     evaluation_id: str | None = None
     """Of promptfoo's run, where there is one."""
+    said_before: tuple[str, ...] = ()
+    """What earlier calls said in the same thread, as far as promptfoo tells of it."""
 
 
 def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None) -> CallPlan:
@@ -73,6 +75,7 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
         ),
         warnings=tuple(warnings),
         evaluation_id=_text(context.get("evaluationId")),
+        said_before=_said_before(context) if live is not None else (),
     )
 
 
@@ -170,6 +173,22 @@ def _earlier_session(conversation: Any, repeat_index: Any) -> str | None:
         if repeat == repeat_index and session is not None:
             return session
     return None
+
+
+def _said_before(context: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the messages of the conversation's earlier calls, of this repeat."""
+    conversation = _mapping(context.get("vars")).get("_conversation")
+    repeat_index = context.get("repeatIndex")
+    said: list[str] = []
+    for call in conversation if isinstance(conversation, list) else []:
+        metadata = _mapping(_mapping(call).get("metadata"))
+        if _mapping(metadata.get("run")).get("repeatIndex", repeat_index) != repeat_index:
+            continue
+        turns = metadata.get("turns")
+        for turn in turns if isinstance(turns, list) else []:
+            user = _mapping(turn).get("user")
+            said += [user] if isinstance(user, str) else []
+    return tuple(said)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

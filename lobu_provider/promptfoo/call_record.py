@@ -46,6 +46,8 @@ class CallRecord:
     max_metadata_bytes: int = 256 * 1024
     ended_early: str | None = None
     """Why the conversation was ended on purpose before all was said, as a sentence; no failure."""
+    cassette: Mapping[str, Any] | None = None
+    """For ``metadata.cassette``: which file, and whether it was written or played."""
     attempts: list[FailedAttempt] = field(default_factory=list)
     """Earlier attempts at the case, of which nothing else is here."""
 

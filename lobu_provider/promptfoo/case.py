@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import httpx
 
+from lobu_provider.cassettes.player import Player
+from lobu_provider.cassettes.tape import Tape
 from lobu_provider.config.settings import Settings
 from lobu_provider.connect import open_client
 from lobu_provider.conversation import Conversation, TalkRules
@@ -44,6 +46,8 @@ class Line:
     token: str | None
     transport: httpx.AsyncBaseTransport | None = None
     pool: AiohttpPool | None = None
+    tape: Tape | Player | None = None
+    """Records what is said there, or answers in its place."""
 
 
 async def converse(line: Line, plan: CallPlan, deadline: float, record: CallRecord) -> None:
@@ -71,6 +75,7 @@ async def converse(line: Line, plan: CallPlan, deadline: float, record: CallReco
         pool=line.pool,
         limits=RequestLimits(delete_s=delete_s),
         lasting=plan.session.keep or plan.session.resume,
+        tape=line.tape,
     )
     async with (
         client,
@@ -80,7 +85,10 @@ async def converse(line: Line, plan: CallPlan, deadline: float, record: CallReco
             timeout_s=left_s - delete_s,
             warnings=record.warnings,
             rules=_rules(line.settings),
-            notes=notes_for(line.settings, plan.evaluation_id, plan.session.thread),
+            # What a cassette answers leaves no session behind.
+            notes=None
+            if isinstance(line.tape, Player)
+            else notes_for(line.settings, plan.evaluation_id, plan.session.thread),
         ) as conversation,
     ):
         record.secrets.append(conversation.session.token)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import httpx
@@ -19,10 +18,15 @@ from lobu_provider.promptfoo.attempts import hold_case
 from lobu_provider.promptfoo.call_plan import CallPlan, plan_call
 from lobu_provider.promptfoo.call_record import CallRecord
 from lobu_provider.promptfoo.case import Line, converse
+from lobu_provider.promptfoo.replayed_case import interrupted, replay_case
 from lobu_provider.promptfoo.response import build_response
 from lobu_provider.promptfoo.run_info import is_known_at_once, run_info
+from lobu_provider.promptfoo.tapes import Recording, Replay, tape_for
 from lobu_provider.promptfoo.time_limit import TimeLimit
 from lobu_provider.promptfoo.tracing import CallTracing
+
+A = TypeVar("A")
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from lobu_provider.http_over_aiohttp import AiohttpPool
@@ -119,9 +123,14 @@ class LobuProvider:
         tracing.plan(settings, context)
         plan = plan_call(settings, prompt, context)
         record.warnings += plan.warnings
+        tape = tape_for(settings, plan, context)
         limit = TimeLimit(settings.timeout_s, self._host_limit_s, started_s=started_s)
         if limit.warning is not None:
             record.warnings.append(limit.warning)
+        if isinstance(tape, Replay):
+            await self._look_around(context, record)
+            await replay_case(settings, plan, tape, self._host_limit_s, abort, record)
+            return
         with anyio.CancelScope() as scope:
             with abort.cancelling(scope.cancel):
                 async with AsyncExitStack() as held:
@@ -131,11 +140,9 @@ class LobuProvider:
                         token = await self._prepare(settings, context, record)
                     if preparing.cancelled_caught:
                         raise error_for(_slow_preparation())
-                    await self._converse(settings, token, plan, limit, record)
+                    await self._converse(settings, token, plan, limit, tape, record)
         if scope.cancelled_caught:
-            record.failure = failure(
-                "cancelled", "The run was interrupted before this call ended.", phase="create"
-            )
+            record.failure = interrupted()
 
     async def _prepare(
         self, settings: Settings, context: Mapping[str, Any] | None, record: CallRecord
@@ -144,13 +151,13 @@ class LobuProvider:
 
         In threads that are left alone when the time is up or the call is aborted.
         """
-        run_sync = partial(anyio.to_thread.run_sync, abandon_on_cancel=True)
-        at_once = is_known_at_once()
-        record.run = run_info(context) if at_once else await run_sync(run_info, context)
-        blocks = may_block(settings)
-        token = await run_sync(find_token, settings) if blocks else find_token(settings)
+        await self._look_around(context, record)
+        token = await _in_thread(find_token, settings, blocks=may_block(settings))
         record.secrets.append(token)
         return token
+
+    async def _look_around(self, context: Mapping[str, Any] | None, record: CallRecord) -> None:
+        record.run = await _in_thread(run_info, context, blocks=not is_known_at_once())
 
     async def _converse(
         self,
@@ -158,16 +165,30 @@ class LobuProvider:
         token: str | None,
         plan: CallPlan,
         limit: TimeLimit,
+        recording: Recording | None,
         record: CallRecord,
     ) -> None:
-        line = Line(settings, token, transport=self._transport, pool=self._pool)
+        tape = None if recording is None else recording.tape
+        line = Line(settings, token, transport=self._transport, pool=self._pool, tape=tape)
 
         async def attempt(plan: CallPlan) -> None:
             with limit.waiting_for_others():
                 await START_GAPS.wait(settings.gateway, settings.session_start_gap_s)
             await converse(line, plan, limit.deadline, record)
 
-        await hold_case(attempt, plan, limit, record, retries=settings.config.retries)
+        try:
+            await hold_case(attempt, plan, limit, record, retries=settings.config.retries)
+        except LobuError as exc:
+            record.failure = exc.failure
+        if recording is not None:
+            await anyio.to_thread.run_sync(recording.save, record)
+
+
+async def _in_thread(ask: Callable[[A], T], about: A, *, blocks: bool) -> T:
+    """Ask in a thread where that may take a while; it is left alone when the call is aborted."""
+    if not blocks:
+        return ask(about)
+    return await anyio.to_thread.run_sync(ask, about, abandon_on_cancel=True)
 
 
 def _slow_preparation() -> Failure:

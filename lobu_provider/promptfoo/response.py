@@ -59,6 +59,8 @@ def build_response(record: CallRecord) -> dict[str, Any]:
         "warnings": [safe_text(_message(own_words, warning)) for warning in warnings],
         "run": json_safe(record.run),
     }
+    if record.cassette is not None:
+        ours["cassette"] = json_safe(record.cassette)
     if record.attempts:
         ours["attempts"] = [_attempt(attempt, redactor) for attempt in record.attempts]
     if too_long is not None:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from lobu_provider.ci import is_ci
+
 _COMMIT_VARIABLES: Final = (
     "GITHUB_SHA",
     "CI_COMMIT_SHA",
@@ -24,11 +26,10 @@ def run_info(context: Mapping[str, Any] | None = None) -> dict[str, Any]:
     ``ci`` is true when the variable ``CI`` is set to anything but ``false`` or ``0``. The commit
     comes from the CI system's variable, else from git in the working directory.
     """
-    ci = os.environ.get("CI", "").strip().lower() not in ("", "0", "false")
     commit = next((os.environ[name] for name in _COMMIT_VARIABLES if os.environ.get(name)), None)
     repeat = context.get("repeatIndex") if isinstance(context, Mapping) else None
     optional = {"commit": commit or _commit_here(), "repeatIndex": repeat}
-    return {"ci": ci, **{key: value for key, value in optional.items() if value is not None}}
+    return {"ci": is_ci(), **{key: value for key, value in optional.items() if value is not None}}
 
 
 def _commit_here() -> str | None:

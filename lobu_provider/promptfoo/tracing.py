@@ -57,6 +57,7 @@ class CallTracing:
         self._backend_headers: Mapping[str, str] = {}
         self._asserted: list[str] = []
         self._warning: str | None = None
+        self._zero_ns = 0
 
     def plan(self, settings: Settings, context: Mapping[str, Any] | None) -> None:
         """Decide, before anything is sent.
@@ -65,6 +66,8 @@ class CallTracing:
             ConfigError: the test needs spans, and the configuration or promptfoo does not let us
                 make them.
         """
+        # Now: the clock of a replay goes on to times that have not come yet.
+        self._zero_ns = time.time_ns() - round(anyio.current_time() * 1e9)
         self._mode = settings.tracing
         self._arguments = settings.config.trace_arguments
         self._endpoint = settings.otlp_endpoint
@@ -135,8 +138,7 @@ class CallTracing:
 
     async def _tell(self, record: CallRecord, parent: TraceParent) -> dict[str, Any]:
         showing = Showing(self._arguments, Redactor(record.secrets))
-        zero_ns = time.time_ns() - round(anyio.current_time() * 1e9)
-        spans = spans_of(_traced(record), parent, zero_ns=zero_ns, showing=showing)
+        spans = spans_of(_traced(record), parent, zero_ns=self._zero_ns, showing=showing)
         if self._mode != "best-effort":
             self._refuse_cut(record, spans)
         async with anyio.create_task_group() as tasks:

@@ -158,4 +158,5 @@ def test_defaults_in_the_schema_are_the_models() -> None:
         "tracing": "auto",
         "otlpEndpoint": "http://127.0.0.1:4318/v1/traces",
         "traceArguments": "full",
+        "cassetteMode": "off",
     }

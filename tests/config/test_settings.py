@@ -79,6 +79,12 @@ ACCEPTED: list[tuple[str, Any, Any]] = [
     ("otlpBackend", "http://h:4319", "http://h:4319"),
     ("otlpBackendHeaders", {}, {}),
     ("traceArguments", "none", "none"),
+    ("cassettes", "recorded", "recorded"),
+    ("cassetteMode", "off", "off"),
+    ("cassetteMode", False, False),
+    ("cassetteSet", "staging", "staging"),
+    ("cassetteSpeed", 2, 2),
+    ("cassetteRedact", ["[0-9]+", "$.a"], ["[0-9]+", "$.a"]),
 ]
 
 
@@ -88,7 +94,8 @@ def attribute(key: str) -> str:
 
 @pytest.mark.parametrize(("key", "value", "kept"), ACCEPTED)
 def test_a_key_takes_its_values(key: str, value: Any, kept: Any) -> None:
-    found = getattr(load({"D": "d"}, **{key: value}).config, attribute(key))
+    env = {"D": "d", "LOBU_CASSETTES": "c"}
+    found = getattr(load(env, **{key: value}).config, attribute(key))
     if key != "headers":
         assert found == kept
 
@@ -171,6 +178,11 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("tracing", "on", "expected 'auto', 'required', 'best-effort' or 'off'; got 'on'"),
     ("tracing", True, "expected 'auto', 'required', 'best-effort' or 'off'; got True"),
     ("otlpEndpoint", 4318, "expected a string; got 4318. Put it in quotes."),
+    ("cassettes", 7, "expected a string; got 7. Put it in quotes."),
+    ("cassetteMode", "play", "expected 'off', 'record', 'replay' or 'auto'; got 'play'"),
+    ("cassetteSet", 7, "expected a string; got 7. Put it in quotes."),
+    ("cassetteSpeed", 0, "expected a number above 0, e.g. 1 for the recorded time; got 0"),
+    ("cassetteRedact", "x", "expected a list of regular expressions and JSON paths; got 'x'"),
     ("traceArguments", "all", "expected 'full', 'redacted' or 'none'; got 'all'"),
 ]
 

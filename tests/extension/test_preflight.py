@@ -249,3 +249,26 @@ def test_no_secret_is_in_what_is_told(serve: Serve, told: list[str]) -> None:
     said = stopped(told, served.provider(token=TOKEN, headers={"X-Auth": "sesame-open-1"}))
     assert "[auth]" in said
     assert "sesame" not in said
+
+
+DEAD = {"agent": AGENT, "gateway": "http://127.0.0.1:9"}
+
+
+@pytest.mark.parametrize(("mode", "ci"), [("replay", ""), ("replay", "true"), ("auto", "true")])
+def test_cassettes_are_replayed_without_a_token_or_a_look_at_the_gateway(
+    told: list[str], monkeypatch: pytest.MonkeyPatch, mode: str, ci: str
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.delenv("LOBU_TOKEN", raising=False)
+    dead = python_provider(**DEAD, cassettes="c", cassetteMode=mode)
+    run(told, dead)
+    assert told == []
+
+
+def test_cassettes_that_are_recorded_or_may_be_need_the_gateway(
+    told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LOBU_TOKEN", raising=False)
+    for mode in ("record", "auto"):
+        dead = python_provider(**DEAD, cassettes="c", cassetteMode=mode)
+        assert "No token for the gateway" in stopped(told, dead)

@@ -65,6 +65,7 @@ async def test_a_wire_log_that_is_a_pipe_is_refused_at_once(
     assert row.gateway.kinds == []
 
 
+@pytest.mark.not_recorded
 async def test_a_wire_log_that_breaks_costs_neither_row_nor_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

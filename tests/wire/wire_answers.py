@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Final, Literal, NamedTuple
 
@@ -226,6 +226,14 @@ open_pool: Callable[[], AbstractAsyncContextManager[AiohttpPool | None]] = nullc
 the pool lasts no longer than a call."""
 
 
+ReplayToo = Callable[
+    [Mapping[str, Any], str, "Mapping[str, Any] | None", Mapping[str, Any]], Awaitable[None]
+]
+
+replay_too: ReplayToo | None = None
+"""Set where each call is recorded: replays it, and compares."""
+
+
 async def call(
     url: str, *messages: str, more_context: Mapping[str, Any] | None = None, **config: Any
 ) -> dict[str, Any]:
@@ -239,7 +247,11 @@ async def call(
         context = {"vars": {"transcript": [list(messages)]}}
     if more_context is not None:
         context = {**(context or {}), **more_context}
+    prompt = messages[0] if len(messages) == 1 else ""
     with anyio.fail_after(LIMIT_S):
         async with open_pool() as pool:
             provider = LobuProvider(options, pool=pool)
-            return await provider.call_api(messages[0] if len(messages) == 1 else "", context)
+            response = await provider.call_api(prompt, context)
+    if replay_too is not None:
+        await replay_too(options, prompt, context, response)
+    return response

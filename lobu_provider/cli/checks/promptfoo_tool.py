@@ -37,7 +37,7 @@ def check_promptfoo(folders: Sequence[Path], budget: TimeBudget) -> Iterator[Fin
         folders: where ``node_modules`` may be, upwards from each; then PATH.
         budget: bounds the programs that are run.
     """
-    program = _find(folders)
+    program = find_promptfoo(folders)
     manifest = _manifest(program) if program is not None else {}
     node = shutil.which("node")
     node_version = _version(run([node, "--version"], budget.at_most(5)) or "") if node else None
@@ -57,7 +57,8 @@ def fitting_promptfoo(node: tuple[int, ...] | None) -> str:
     return f"npx promptfoo@{version}  (to keep it: npm install --save-dev promptfoo@{version})"
 
 
-def _find(folders: Sequence[Path]) -> Path | None:
+def find_promptfoo(folders: Sequence[Path]) -> Path | None:
+    """Return promptfoo's program: of the nearest ``node_modules``, else of PATH."""
     for folder in folders:
         for place in (folder, *folder.parents):
             found = shutil.which("promptfoo", path=str(place / "node_modules" / ".bin"))

@@ -1,0 +1,1 @@
+"""Recorded conversations: written at the seam between client and HTTP, and answered from there."""

@@ -1,0 +1,75 @@
+"""``lobu-provider drift``: how the agent's behaviour changed between two recordings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lobu_provider.cli.common import Command, ExitCode, print_json, printable, say
+
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+@click.command(cls=Command, short_help="Compare two folders of cassettes.")
+@click.argument("old", type=_FOLDER)
+@click.argument("new", type=_FOLDER)
+@click.option("--text", "with_text", is_flag=True, help="Compare the answers' words too.")
+@click.option("--json", "as_json", is_flag=True, help="Print a list of cases as JSON.")
+@click.option(
+    "--junit",
+    "junit_path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write a JUnit file; what drifted is a failure with its reasons.",
+)
+@click.option("--strict", is_flag=True, help="Exit with 1 where anything drifted.")
+def drift(
+    old: Path, new: Path, with_text: bool, as_json: bool, junit_path: Path | None, strict: bool
+) -> None:
+    """Compare the cassettes of OLD with those of NEW: the same conversations, recorded again.
+
+    For each turn: the names of the tools in order, their arguments (whatever the order of keys),
+    which failed, how the turn ended, the cards, whether a final text came.
+
+    \b
+    Example:
+      lobu-provider drift cassettes /tmp/tonight --junit drift.xml
+
+    Exit codes: 0 compared, 1 with --strict where something drifted, is missing or cannot be
+    read, 2 wrong option or folder.
+    """
+    report_drift(
+        old, new, with_text=with_text, as_json=as_json, junit_path=junit_path, strict=strict
+    )
+
+
+def report_drift(
+    old: Path,
+    new: Path,
+    *,
+    with_text: bool,
+    as_json: bool,
+    junit_path: Path | None,
+    strict: bool,
+) -> None:
+    """Compare, print, write, and end with the exit code."""
+    from lobu_provider.drift.folders import drift_of_folders, drifted
+    from lobu_provider.drift.reports import junit, table
+
+    cases = drift_of_folders(old, new, with_text=with_text)
+    if not cases:
+        say(f"Neither {old} nor {new} holds a cassette.")
+        raise click.exceptions.Exit(ExitCode.USAGE)
+    if as_json:
+        print_json([case.told() for case in cases])
+    else:
+        click.echo(printable(table(cases)))
+    if junit_path is not None:
+        try:
+            junit_path.write_text(junit(cases), "utf-8")
+        except OSError as exc:
+            say(f"error: {junit_path} cannot be written: {exc.strerror or exc}.")
+            raise click.exceptions.Exit(ExitCode.USAGE) from None
+    if strict and any(drifted(cases)):
+        raise click.exceptions.Exit(ExitCode.FAILED)

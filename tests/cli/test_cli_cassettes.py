@@ -1,0 +1,200 @@
+"""``cassettes``, ``drift`` and ``record`` on the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+from lobu_provider import LobuProvider
+from lobu_provider.event_loop import run
+from tests.cli.conftest import RunCli
+from tests.wire.wire_recordings import FOLDER
+
+
+def recorded(folder: Path, message: str, *, tool: str = "look_up", run_id: str = "eval-1") -> None:
+    """Record one conversation with an agent that calls one tool."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    steps = [{"tool": {"name": tool, "input": {"id": 7}}}, {"text": "Found.", "delay_ms": 0}]
+    script = folder.parent / "script.json"
+    script.write_text(json.dumps({"version": 1, "replies": [{"steps": steps}]}), "utf-8")
+    config = {"agent": "a", "gateway": f"script:{script}", "cassettes": str(folder)}
+    provider = LobuProvider({"config": {**config, "cassetteMode": "record"}})
+    row = run(provider.call_api(message, {"evaluationId": run_id}))
+    assert "error" not in row
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    recorded(tmp_path / "old", "Find it.")
+    return tmp_path / "old"
+
+
+def test_list_tells_each_cassette_and_what_is_wrong_with_any(run_cli: RunCli, old: Path) -> None:
+    ran = run_cli("cassettes", "list", str(old))
+    assert ran.exit_code == 0
+    assert ran.stdout.startswith("find-it-")
+    assert ": 1 turns, a, 20" in ran.stdout
+    broken = old / "broken-0123456789ab.jsonl"
+    broken.write_text('{"cassette": 7}\n')
+    ran = run_cli("cassettes", "list", str(old), "--json")
+    assert ran.exit_code == 1
+    faults = {row["file"]: row["fault"] for row in json.loads(ran.stdout) if "fault" in row}
+    assert faults == {broken.name: "it is stale: format 7, and this version reads 1"}
+
+
+def test_show_reads_like_the_conversation(run_cli: RunCli, old: Path) -> None:
+    (path,) = old.iterdir()
+    ran = run_cli("cassettes", "show", str(path))
+    assert ran.exit_code == 0
+    assert '[1] user: Find it.\n    look_up {"id": 7}\n    agent: Found.' in ran.stdout
+    told = json.loads(run_cli("cassettes", "show", str(path), "--json").stdout)
+    assert [call["name"] for call in told["told"][0]["toolCalls"]] == ["look_up"]
+
+
+def test_prune_lists_what_the_last_run_did_not_use_and_removes_it_only_when_told_to(
+    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOBU_LEDGER_DIR", str(tmp_path / "ledgers"))
+    folder = tmp_path / "cassettes"
+    recorded(folder, "First.", run_id="eval-1")
+    recorded(folder, "Second.", run_id="eval-2")
+    ran = run_cli("cassettes", "prune", str(folder))
+    assert ran.exit_code == 0
+    assert [Path(line).name.partition("-")[0] for line in ran.stdout.splitlines()] == ["first"]
+    assert len(list(folder.iterdir())) == 2
+    assert run_cli("cassettes", "prune", str(folder), "--yes").exit_code == 0
+    assert [path.name.partition("-")[0] for path in folder.iterdir()] == ["second"]
+
+
+def test_prune_removes_nothing_where_no_run_is_known(run_cli: RunCli, old: Path) -> None:
+    ran = run_cli("cassettes", "prune", str(old), "--yes")
+    assert ran.exit_code == 2
+    assert "No run that used" in ran.stderr
+    assert len(list(old.iterdir())) == 1
+
+
+def test_to_script_prints_a_script_that_ask_can_use(
+    run_cli: RunCli, old: Path, tmp_path: Path
+) -> None:
+    (path,) = old.iterdir()
+    ran = run_cli("cassettes", "to-script", str(path))
+    script = tmp_path / "made.json"
+    script.write_text(ran.stdout, "utf-8")
+    asked = run_cli("ask", "--gateway", f"script:{script}", "--agent", "a", "Find it.")
+    assert (asked.exit_code, asked.stdout.strip()) == (0, "Found.")
+
+
+def test_import_makes_cassettes_and_goes_on_after_what_is_none(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    files = [str(FOLDER / f"{name}.json") for name in ("http-errors", "simple")]
+    ran = run_cli("cassettes", "import", *files, "--to", str(tmp_path / "made"))
+    assert ran.exit_code == 1
+    assert "http-errors.json: it holds no session" in ran.stderr
+    assert len(list((tmp_path / "made").iterdir())) == 1
+
+
+@pytest.mark.parametrize("command", [["cassettes", "show"], ["cassettes", "to-script"]])
+def test_a_file_that_is_no_cassette_is_told_as_that(
+    run_cli: RunCli, tmp_path: Path, command: list[str]
+) -> None:
+    (tmp_path / "odd").write_text("{}")
+    ran = run_cli(*command, str(tmp_path / "odd"))
+    assert ran.exit_code == 1
+    assert "first line is not that of a cassette" in ran.stderr
+
+
+def test_drift_is_told_as_a_table_as_json_and_as_junit_and_fails_only_when_strict(
+    run_cli: RunCli, old: Path, tmp_path: Path
+) -> None:
+    new, report = tmp_path / "new", tmp_path / "drift.xml"
+    recorded(new, "Find it.", tool="search")
+    ran = run_cli("drift", str(old), str(new), "--junit", str(report))
+    assert ran.exit_code == 0
+    assert ran.stdout.splitlines()[0].split() == ["CASE", "TURN", "FIELD", "OLD", "NEW"]
+    assert "look_up" in ran.stdout
+    assert ran.stdout.rstrip().endswith("1 conversations: 1 drifted")
+    (failure,) = Xml.parse(report).iter("failure")  # noqa: S314 - our own
+    assert failure.get("message") == "turn 1: tools: look_up -> search"
+    strict = run_cli("drift", str(old), str(new), "--json", "--strict")
+    assert strict.exit_code == 1
+    (case,) = json.loads(strict.stdout)
+    assert case["differences"] == [{"turn": 1, "field": "tools", "old": "look_up", "new": "search"}]
+    assert run_cli("drift", str(old), str(old), "--strict").exit_code == 0
+
+
+def test_drift_of_empty_folders_is_a_mistake(run_cli: RunCli, tmp_path: Path) -> None:
+    assert run_cli("drift", str(tmp_path), str(tmp_path)).exit_code == 2
+
+
+FAKE: str = """#!{python}
+import json, os, pathlib, sys
+here = pathlib.Path(__file__).parent
+told = {{k: v for k, v in os.environ.items() if k.startswith("LOBU_CASSETTE")}}
+(here / "told.json").write_text(json.dumps([sys.argv[1:], told]))
+from lobu_provider import LobuProvider
+from lobu_provider.event_loop import run
+config = json.loads((here / "promptfooconfig.json").read_text())["providers"][0]["config"]
+provider = LobuProvider({{"config": {{**config, "basePath": str(here)}}}})
+run(provider.call_api("Find it.", {{}}))
+sys.exit({code})
+"""
+
+
+def suite(tmp_path: Path, *, code: int = 0, **config: Any) -> Path:
+    """A config, and a promptfoo that makes one call and writes down how it was started."""
+    steps = [{"tool": {"name": "search"}}, {"text": "Found.", "delay_ms": 0}]
+    folder = tmp_path / "suite"
+    folder.mkdir(exist_ok=True)
+    (folder / "s.json").write_text(json.dumps({"version": 1, "replies": [{"steps": steps}]}))
+    given = {"agent": "a", "gateway": "script:s.json", "cassettes": "old", **config}
+    path = folder / "promptfooconfig.json"
+    path.write_text(json.dumps({"providers": [{"id": "file://lobu_hook.py", "config": given}]}))
+    program = folder / "promptfoo"
+    program.write_text(FAKE.format(python=sys.executable, code=code))
+    program.chmod(0o755)
+    return path
+
+
+def test_record_runs_promptfoo_in_record_mode_and_ends_as_it_does(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    path = suite(tmp_path, code=100)
+    program = str(path.parent / "promptfoo")
+    ran = run_cli("record", str(path), "--promptfoo", program, "-j", "4")
+    assert ran.exit_code == 100
+    arguments, told = json.loads((path.parent / "told.json").read_text())
+    assert arguments == ["eval", "-c", str(path), "--no-cache", "-j", "4"]
+    assert told == {"LOBU_CASSETTE_MODE": "record"}
+    assert len(list((path.parent / "old").iterdir())) == 1
+
+
+def test_record_with_drift_leaves_the_committed_files_as_they_are(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    path = suite(tmp_path)
+    recorded(path.parent / "old", "Find it.", tool="look_up")
+    before = {file: file.read_bytes() for file in (path.parent / "old").iterdir()}
+    options = ["--drift", "--strict", "--promptfoo", str(path.parent / "promptfoo"), "--json"]
+    ran = run_cli("record", str(path), *options)
+    assert ran.exit_code == 1
+    assert json.loads(ran.stdout)[0]["differences"][0]["new"] == "search"
+    assert {file: file.read_bytes() for file in (path.parent / "old").iterdir()} == before
+
+
+def test_record_with_drift_needs_something_to_compare_with(run_cli: RunCli, tmp_path: Path) -> None:
+    path = suite(tmp_path)
+    ran = run_cli("record", str(path), "--drift", "--promptfoo", "promptfoo")
+    assert ran.exit_code == 2
+    assert "to compare with. Record first, without --drift" in ran.stderr
+
+
+def test_record_names_a_promptfoo_that_cannot_be_started(run_cli: RunCli, tmp_path: Path) -> None:
+    ran = run_cli("record", str(suite(tmp_path)), "--promptfoo", str(tmp_path / "none"))
+    assert ran.exit_code == 2
+    assert "cannot be started" in ran.stderr

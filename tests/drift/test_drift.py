@@ -1,0 +1,128 @@
+"""What changed between two recordings of the same conversations, and nothing else."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+from xml.etree import ElementTree as Xml
+
+import anyio
+import pytest
+
+from lobu_provider.drift.folders import CaseDrift, drift_of_folders
+from lobu_provider.drift.reports import junit, table
+from tests.cassettes.conftest import Suite
+
+pytestmark = pytest.mark.anyio
+
+CALL = {"tool": {"name": "look_up", "input": {"id": 1, "of": "a"}}}
+SAY = {"text": "Found it.", "delay_ms": 0}
+CARD = {"card": {"type": "question", "question": "Sure?", "options": ["Yes", "No"]}}
+
+
+async def folders(suite: Suite, old: str = "old", new: str = "new", **more: Any) -> list[CaseDrift]:
+    """In a thread: a replay has an event loop of its own."""
+    compare = partial(drift_of_folders, suite.folder / old, suite.folder / new, **more)
+    return await anyio.to_thread.run_sync(compare)
+
+
+async def drift(
+    suite: Suite, before: list[Any], after: list[Any], **more: Any
+) -> list[tuple[Any, ...]]:
+    case = await compared(suite, before, after, **more)
+    return [(d.turn, d.field, d.old, d.new) for d in case.differences]
+
+
+async def compared(suite: Suite, before: list[Any], after: list[Any], **more: Any) -> CaseDrift:
+    for folder, steps in (("old", before), ("new", after)):
+        suite.script({"turn": 1, "steps": steps}, {"steps": [SAY]})
+        row = await suite.call("record", "Find it.", "Thanks.", cassettes=folder)
+        assert row["metadata"]["cassette"]["mode"] == "recorded"
+    (case,) = await folders(suite, **more)
+    return case
+
+
+async def test_the_same_behaviour_is_no_drift_though_ids_times_and_words_are_others(
+    suite: Suite,
+) -> None:
+    reordered = {"tool": {"name": "look_up", "input": {"of": "a", "id": 1}}}
+    other_words = {"text": "There it is, found.", "delay_ms": 0}
+    asked = {"card": {"type": "question", "question": "Are you?", "options": ["Yes", "No"]}}
+    assert await drift(suite, [CALL, CARD, SAY], [reordered, asked, other_words]) == []
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ([SAY], (1, "tools", "look_up", "-")),
+        ([CALL, CALL, SAY], (1, "tools", "look_up", "look_up, look_up")),
+        (
+            [{"tool": {"name": "look_up", "input": {"id": 2, "of": "a"}}}, SAY],
+            (1, "arguments", 'look_up {"id": 1, "of": "a"}', 'look_up {"id": 2, "of": "a"}'),
+        ),
+        (
+            [{"tool": {**CALL["tool"], "isError": True}}, SAY],
+            (1, "tool error", "look_up ok", "look_up failed"),
+        ),
+        (
+            [CALL, {"card": {"type": "suggestion", "prompts": ["More"], "size": 2}}, SAY],
+            (1, "cards", "-", 'suggestion {"size": 2, "type": "suggestion"}'),
+        ),
+    ],
+)
+async def test_each_change_is_told_with_its_turn(
+    suite: Suite, after: list[Any], expected: tuple[Any, ...]
+) -> None:
+    assert await drift(suite, [CALL, SAY], after) == [expected]
+
+
+async def test_another_end_is_told_and_so_are_the_turns_that_did_not_come(suite: Suite) -> None:
+    found = await drift(suite, [CALL, SAY], [CALL, {"error": "400 Bad request"}])
+    assert (None, "turns", "2", "1") in found
+    assert (1, "end", "complete", "error: provider") in found
+
+
+async def test_words_are_compared_when_asked_for(suite: Suite) -> None:
+    other = [CALL, {"text": "Gone.", "delay_ms": 0}]
+    assert await drift(suite, [CALL, SAY], other, with_text=True) == [
+        (1, "text", "Found it.", "Gone.")
+    ]
+
+
+async def test_what_is_missing_new_or_unreadable_is_told(suite: Suite) -> None:
+    for mode, said in (("old", "one"), ("old", "two"), ("new", "two"), ("new", "three")):
+        await suite.call("record", said, cassettes=mode)
+    (broken,) = (suite.folder / "new").glob("two-*.jsonl")
+    broken.write_text('{"cassette": 1}\n', "utf-8")
+    cases = await folders(suite)
+    assert {case.file.partition("-")[0]: case.status for case in cases} == {
+        "one": "missing",
+        "two": "unreadable",
+        "three": "new",
+    }
+    assert {case.file.partition("-")[0] for case in cases if case.is_drift} == {"one", "two"}
+    told = table(cases)
+    assert "was not recorded again" in told
+    assert "new: it is incomplete" in told
+    assert told.endswith("3 conversations: 1 missing, 1 new, 1 unreadable")
+    report = Xml.fromstring(junit(cases))  # noqa: S314 - our own
+    counts = {key: report.get(key) for key in ("tests", "failures", "errors")}
+    assert counts == {"tests": "3", "failures": "1", "errors": "1"}
+
+
+async def test_the_junit_file_tells_every_reason_and_is_xml_whatever_the_agent_said(
+    suite: Suite,
+) -> None:
+    odd = {"tool": {"name": "look\x00_up<&>", "input": {}}}
+    case = await compared(suite, [CALL, SAY], [odd, SAY])
+    (failure,) = Xml.fromstring(junit([case])).iter("failure")  # noqa: S314 - our own
+    assert str(failure.get("message")).startswith("turn 1: tools: look_up -> look?_up<&>")
+
+
+async def test_sets_are_compared_with_sets(suite: Suite) -> None:
+    await suite.call("record", "one", cassettes="old", cassetteSet="staging")
+    await suite.call("record", "one", cassettes="new", cassetteSet="production")
+    cases = await folders(suite)
+    assert [case.status for case in cases] == ["missing", "new"]
+    across = await folders(suite, "old/staging", "new/production")
+    assert [case.status for case in across] == ["same"]
