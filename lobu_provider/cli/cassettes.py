@@ -25,6 +25,9 @@ def cassettes() -> None:
     """Look at recorded conversations. FOLDER is ./cassettes unless given.
 
     \b
+    Example:
+      lobu-provider cassettes list
+
     Exit codes: 0 done; 1 a cassette cannot be read; 2 wrong option, or no such file.
     """
 
