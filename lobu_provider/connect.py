@@ -16,6 +16,7 @@ from lobu_provider.cassettes.replaying import ReplayingHttp
 from lobu_provider.cassettes.tape import Tape
 from lobu_provider.config.gateway_url import SCRIPT_SCHEME
 from lobu_provider.config.settings import Settings
+from lobu_provider.errors import config_error
 from lobu_provider.gateway_client import GatewayClient
 from lobu_provider.gateway_http import open_http
 from lobu_provider.http_exchange import Http, RequestLimits
@@ -54,7 +55,8 @@ def open_client(
         tape: records what comes from there, or answers in its place.
 
     Raises:
-        ConfigError: the script cannot be read, or the environment's proxy settings not be used.
+        ConfigError: the script cannot be read, the wire log not be written, or the environment's
+            proxy settings not be used.
     """
     base_url = settings.gateway
     if settings.is_scripted:
@@ -87,7 +89,15 @@ def open_client(
 
 def _wire_log(settings: Settings) -> WireLog | None:
     path = settings.env.get("LOBU_WIRE_LOG")
-    return WireLog(Path(path).expanduser()) if path else None
+    if path is None:
+        return None
+    try:
+        return WireLog(Path(path).expanduser())
+    except RuntimeError as exc:  # there is no such user, or no home
+        raise config_error(
+            f"LOBU_WIRE_LOG: {path!r} cannot be used: {exc} Name a plain file in a folder that "
+            "exists, or unset the variable."
+        ) from exc
 
 
 _lasting_gateways: dict[str, ScriptedGateway] = {}

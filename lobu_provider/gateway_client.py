@@ -8,7 +8,7 @@ machine cannot reach and are never followed, and neither are redirects.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +23,7 @@ from lobu_provider.events import Frame
 from lobu_provider.gateway_http import open_http
 from lobu_provider.gateway_requests import GatewayRequests
 from lobu_provider.http_exchange import Http, RequestLimits
+from lobu_provider.redaction import Redactor
 from lobu_provider.wire_log import WireLog
 
 if TYPE_CHECKING:
@@ -110,6 +111,16 @@ class GatewayClient:
         )
         secrets = [value for value in (token, *(headers or {}).values()) if value]
         self._requests = GatewayRequests(http, self.base_url, self.limits, secrets, wire_log)
+
+    @property
+    def session_tokens(self) -> Sequence[str]:
+        """The tokens in the create replies so far, also of one that made no session."""
+        return self._requests.session_tokens
+
+    @property
+    def redactor(self) -> Redactor:
+        """Keeps what is secret by now out of a text."""
+        return self._requests.redactor
 
     async def __aenter__(self) -> GatewayClient:
         await self._requests.http.__aenter__()

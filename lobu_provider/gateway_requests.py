@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Any
 
 import anyio
 
-from lobu_provider.errors import Failure, Phase, error_for, failure
+from lobu_provider.errors import Failure, LobuError, Phase, error_for, failure
 from lobu_provider.events import Frame
 from lobu_provider.gateway_http import read
 from lobu_provider.http_exchange import Http, Reply, RequestLimits
 from lobu_provider.http_faults import chunks, mapped_errors
-from lobu_provider.http_replies import HttpReply, failure_of_reply, tokens_in
+from lobu_provider.http_replies import HttpReply, failure_of_reply
+from lobu_provider.redaction import Redactor, tokens_in
 from lobu_provider.repeating import MAX_RETRY_AFTER_S, repeated
 from lobu_provider.sse import iter_frames
 from lobu_provider.wire_log import WireLog
@@ -28,8 +29,11 @@ class GatewayRequests:
         http: sends them.
         base_url: ends in ``/lobu``.
         limits: of each request.
-        secrets: what no message may hold; the session's token joins them when it is known.
+        secrets: what no message may hold.
         log: gets every request, reply and event frame.
+
+    Attributes:
+        session_tokens: what create replies held of that kind, so far; no message may hold it.
     """
 
     def __init__(
@@ -41,10 +45,20 @@ class GatewayRequests:
         log: WireLog | None,
     ) -> None:
         self.http = http
-        self.secrets = secrets
+        self.session_tokens: list[str] = []
+        self._secrets = secrets
         self._base_url = base_url
         self._limits = limits
         self._wire_log = log
+
+    @property
+    def redactor(self) -> Redactor:
+        """Of all secrets that are known by now."""
+        return Redactor(self._all_secrets)
+
+    @property
+    def _all_secrets(self) -> tuple[str, ...]:
+        return (*self._secrets, *self.session_tokens)
 
     async def send(
         self,
@@ -89,11 +103,12 @@ class GatewayRequests:
             with mapped_errors(method, url, phase), anyio.fail_after(self._limits.request_s):
                 response = await self.http.send(method, url, content=content, headers=headers)
                 try:
-                    reply = await read(response, self.secrets)
+                    reply = await read(response, self._all_secrets)
                 finally:
                     await response.aclose()
             if phase == "create":  # before anything can repeat it
-                self.secrets += tokens_in(reply.body)
+                self.session_tokens += tokens_in(reply.body)
+                reply = replace(reply, secrets=self._all_secrets)
             self._log("reply", method=method, url=url, status=reply.status, body=reply.body)
             if 200 <= reply.status < 300 or reply.status in also_fine:
                 return reply
@@ -105,10 +120,11 @@ class GatewayRequests:
             )
             return reply if tries == 1 else replace(reply, tries=tries)
 
-        if limit_s is None:
-            return await send_safely()
-        with mapped_errors(method, url, phase), anyio.fail_after(limit_s):
-            return await send_safely()
+        with self._without_secrets():
+            if limit_s is None:
+                return await send_safely()
+            with mapped_errors(method, url, phase), anyio.fail_after(limit_s):
+                return await send_safely()
 
     @asynccontextmanager
     async def stream(
@@ -131,22 +147,23 @@ class GatewayRequests:
             LobuError: it cannot be opened; while it is read ``stream_lost``.
         """
         url = self._base_url + path
-        self._log("request", method="GET", url=url)
-        with mapped_errors("GET", url, "connect"):
-            # The gateway may hold back even the headers until there is an event to send.
-            silence_s = self._limits.silence_s
-            response = await self.http.send("GET", url, headers=headers, silence_s=silence_s)
-        self._log("reply", method="GET", url=url, status=response.status)
-        try:
-            await self._check_stream(response, agent_id)
-            frames = iter_frames(chunks(response, on_bytes))
-            if self._wire_log is not None:
-                frames = self._logged(url, frames)
-            async with aclosing(frames):
-                yield frames
-        finally:
-            with anyio.CancelScope(shield=True), anyio.move_on_after(1):
-                await response.aclose()
+        with self._without_secrets():
+            self._log("request", method="GET", url=url)
+            with mapped_errors("GET", url, "connect"):
+                # The gateway may hold back even the headers until there is an event to send.
+                silence_s = self._limits.silence_s
+                response = await self.http.send("GET", url, headers=headers, silence_s=silence_s)
+            self._log("reply", method="GET", url=url, status=response.status)
+            try:
+                await self._check_stream(response, agent_id)
+                frames = iter_frames(chunks(response, on_bytes))
+                if self._wire_log is not None:
+                    frames = self._logged(url, frames)
+                async with aclosing(frames):
+                    yield frames
+            finally:
+                with anyio.CancelScope(shield=True), anyio.move_on_after(1):
+                    await response.aclose()
 
     async def _check_stream(self, response: Reply, agent_id: str) -> None:
         kind = response.headers.get("content-type", "")
@@ -154,7 +171,7 @@ class GatewayRequests:
             return
         with mapped_errors("GET", response.url, "connect"):
             with anyio.fail_after(self._limits.request_s):
-                reply = await read(response, self.secrets)
+                reply = await read(response, self._all_secrets)
         if response.status != 200:
             raise error_for(failure_of_reply(reply, "connect", agent_id=agent_id))
         raise error_for(
@@ -177,6 +194,15 @@ class GatewayRequests:
         finally:
             self._log("ended", url=url)
 
+    @contextmanager
+    def _without_secrets(self) -> Iterator[None]:
+        """Keep secrets out of failures: replies repeat them, and libraries repeat replies."""
+        try:
+            yield
+        except LobuError as exc:
+            message = self.redactor.text(exc.failure.message)
+            raise error_for(replace(exc.failure, message=message)) from exc.__cause__
+
     def _log(self, what: str, **details: Any) -> None:
         if self._wire_log is not None:
-            self._wire_log.write(what, self.secrets, **details)
+            self._wire_log.write(what, self._all_secrets, **details)

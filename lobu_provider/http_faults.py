@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import httpx
 
-from lobu_provider.errors import Failure, Phase, config_error, error_for, failure
+from lobu_provider.errors import ConfigError, Failure, Phase, config_error, error_for, failure
 from lobu_provider.http_exchange import Reply
 
 
@@ -51,6 +51,13 @@ def _untrusted(url: str, phase: Phase, reason: str) -> Failure:
     )
 
 
+def _unsendable(method: str, url: str) -> ConfigError:
+    return config_error(
+        f"{method} {url} cannot be sent: the token, the session's token that the gateway gave, or "
+        "a header holds characters that HTTP does not allow (not shown), such as a line end."
+    )
+
+
 @contextmanager
 def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
     """Turn what httpx raises into our errors."""
@@ -80,10 +87,7 @@ def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
             )
         ) from exc
     except httpx.LocalProtocolError as exc:  # its text repeats the header's value
-        raise config_error(
-            f"{method} {url} cannot be sent: the token or a header holds characters that HTTP "
-            "does not allow (not shown), such as a line end."
-        ) from exc
+        raise _unsendable(method, url) from exc
     except httpx.DecodingError as exc:
         raise error_for(
             failure(
@@ -104,6 +108,8 @@ def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
             )
         ) from exc
     except (httpx.InvalidURL, UnicodeError) as exc:
+        if isinstance(exc, UnicodeEncodeError) and exc.encoding == "ascii":  # a header's value
+            raise _unsendable(method, url) from exc
         raise config_error(f"The address {url} cannot be used: {exc}") from exc
 
 

@@ -105,16 +105,6 @@ def quote_body(body: str) -> str:
     return text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "..."
 
 
-def tokens_in(body: str) -> list[str]:
-    """Return what a create reply holds that nobody may see."""
-    try:
-        value = parse_json(body)
-    except ValueError:
-        return []
-    token = value.get("token") if isinstance(value, dict) else None
-    return [token] if isinstance(token, str) and token else []
-
-
 def error_text(body: str) -> str:
     """Return what an error body says, from whichever of its shapes; in full."""
     try:

@@ -2,8 +2,8 @@
 
 Two kinds of knowledge: the secrets of this call by value (token, session tokens, header values),
 and what a secret looks like (personal access tokens, session tokens, bearer headers, credentials
-in a URL). Values are replaced everywhere; shapes only in our own texts, so that an agent's answer
-is never altered by a guess.
+in a URL, a JSON text under a key such as ``token``). Values are replaced everywhere; shapes only in
+our own texts, so that an agent's answer is never altered by a guess.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
+from urllib.parse import quote
 
 MASK: Final = "***"
 
@@ -22,8 +23,12 @@ It is above ``len(MASK)``, so that each replacement shortens the text and the lo
 _SHAPES: Final = (
     # A personal access token of the gateway; its own check ignores case too.
     (re.compile(r"\bowl_pat_[A-Za-z0-9._~+/=-]+", re.IGNORECASE), MASK),
-    # A session token: three hexadecimal blobs, from the create reply.
-    (re.compile(r"\b[0-9a-f]{16,}:[0-9a-f]{16,}:[0-9a-f]{16,}\b", re.IGNORECASE), MASK),
+    # A session token: three hexadecimal blobs, from the create reply; the last may be cut off, and
+    # a URL has other colons.
+    (
+        re.compile(r"\b[0-9a-f]{16,}(?::|%3a)[0-9a-f]{16,}(?:(?::|%3a)[0-9a-f]*)?", re.IGNORECASE),
+        MASK,
+    ),
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=:-]{6,}"), rf"\1 {MASK}"),
     (re.compile(r"(?i)(\b[a-z][a-z0-9+.-]{0,15}://)[^\s/@]{1,512}@"), rf"\1{MASK}@"),
     (
@@ -32,6 +37,12 @@ _SHAPES: Final = (
     ),
 )
 
+_STRING: Final = r'([^"\\]*(?:\\.[^"\\]*)*)'
+_PAIR: Final = re.compile(rf'(?<!\\)("{_STRING}"\s*:\s*"){_STRING}', re.DOTALL)
+"""A key of a JSON object and its text, which may be cut off."""
+
+_SECRET_KEYS: Final = frozenset({"auth", "authorization", "sseurl", "messagesurl"})
+"""Keys whose texts are nobody's business, beside those that end in ``token``."""
 
 _SCHEME: Final = re.compile(r"(bearer|basic|token)\s+", re.IGNORECASE)
 """What a header value may begin with; the secret is what follows."""
@@ -65,10 +76,20 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return ``text`` without known secrets and without anything shaped like one."""
-        text = self.values(text)
+        text = _PAIR.sub(_without_secret, self.values(text))
         for shape, replacement in _SHAPES:
             text = shape.sub(replacement, text)
         return self.values(text)
+
+    def shortened(self, text: str, limit: int) -> str:
+        """Return the start of ``text``: without secrets before it is cut, so that no half is left.
+
+        Args:
+            text: of any length.
+            limit: characters that are kept; a cut is marked by ``...``.
+        """
+        text = self.text(self.values(text)[: limit * 10])  # shapes are slow to look for
+        return text if len(text) <= limit else f"{text[:limit]}..."
 
     def may_occur_in(self, json_text: str) -> bool:
         """Return whether :meth:`json` might change a value; ``False`` is certain.
@@ -94,15 +115,48 @@ class Redactor:
         return value
 
 
+def tokens_in(body: str) -> list[str]:
+    """Return what stands in a reply under a key such as ``token``, at any depth.
+
+    Args:
+        body: JSON, or what is left of it: cut off, or with something behind it.
+    """
+    pairs = ((_unescaped(found[2]), _unescaped(found[3])) for found in _PAIR.finditer(body))
+    return [text for key, text in pairs if key.lower().endswith("token") and text]
+
+
+def _without_secret(pair: re.Match[str]) -> str:
+    key = _unescaped(pair[2]).lower()
+    return f"{pair[1]}{MASK}" if key in _SECRET_KEYS or key.endswith("token") else pair[0]
+
+
+def _unescaped(text: str) -> str:
+    """Return what the inside of a JSON string means; as it is where it is cut within an escape."""
+    try:
+        return str(json.loads(f'"{text}"', strict=False)) if "\\" in text else text
+    except ValueError:
+        return text
+
+
 def _forms(secret: str) -> Iterator[str]:
-    """Yield the ways a secret is written: alone, and inside a JSON string."""
+    """Yield the ways a secret is written: alone, in a URL, and inside a JSON string."""
     scheme = _SCHEME.match(secret)
     for form in (secret, secret[scheme.end() :]) if scheme else (secret,):
         yield form
+        for kept in _KEPT_IN_URLS:
+            encoded = quote(form, safe=kept, errors="replace")
+            yield encoded
+            yield _ESCAPE.sub(lambda escape: escape[0].lower(), encoded)
         if not _PLAIN.fullmatch(form):
             yield json.dumps(form)[1:-1]
             yield _escaped(form)
 
+
+_KEPT_IN_URLS: Final = ("", "/", "!'()*")
+"""What is not percent-encoded, beside letters, digits and ``-._~``: of RFC 3986 in a query, of a
+path, of JavaScript's ``encodeURIComponent``."""
+
+_ESCAPE: Final = re.compile("%[0-9A-F]{2}")
 
 _PLAIN: Final = re.compile(r"[ !#-\[\]-~]*")
 """What JSON writes as it is."""

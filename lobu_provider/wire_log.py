@@ -7,6 +7,7 @@ the user said is in it as it was.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
@@ -18,13 +19,10 @@ from typing import Any, Final
 
 from lobu_provider.errors import config_error
 from lobu_provider.json_safe import json_safe, parse_json
-from lobu_provider.redaction import MASK, Redactor
+from lobu_provider.redaction import Redactor
 
 MAX_TEXT: Final = 100_000
 """Characters of one text in a line."""
-
-_SECRET_KEYS: Final = frozenset({"token", "auth", "authorization", "sseurl", "messagesurl"})
-"""Keys of a body whose values are nobody's business."""
 
 
 class WireLog:
@@ -42,9 +40,10 @@ class WireLog:
         self._is_broken = False
         try:
             self._append("opened", {})
-        except OSError as exc:
+        except (OSError, ValueError) as exc:  # ValueError: a path with NUL or a lone surrogate
+            reason = exc.strerror if isinstance(exc, OSError) else None
             raise config_error(
-                f"LOBU_WIRE_LOG: {path} cannot be written: {exc.strerror or exc}. Name a plain "
+                f"LOBU_WIRE_LOG: {str(path)!r} cannot be written: {reason or exc}. Name a plain "
                 "file in a folder that exists, or unset the variable."
             ) from exc
 
@@ -64,7 +63,7 @@ class WireLog:
             self._append(what, told)
         except OSError as exc:
             self._is_broken = True
-            sys.stderr.write(f"LOBU_WIRE_LOG: {self._path} cannot be written any more: {exc}\n")
+            _say(f"LOBU_WIRE_LOG: {self._path} cannot be written any more: {exc}\n")
 
     def _append(self, what: str, told: Mapping[str, Any]) -> None:
         now = datetime.now(tz=timezone.utc).isoformat(timespec="milliseconds")
@@ -81,18 +80,16 @@ class WireLog:
 def _told(value: Any, redactor: Redactor) -> Any:
     if not isinstance(value, str):
         return value
-    try:  # as JSON first: a secret may be written with escapes
-        text = json.dumps(redactor.json(_without_keys(parse_json(value))), ensure_ascii=False)
-    except ValueError:
+    try:  # as JSON first: a secret, or the key it is under, may be written with escapes
+        text = json.dumps(redactor.json(parse_json(value)), ensure_ascii=False)
+    except (ValueError, RecursionError):
         text = value
     text = redactor.text(text)
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}... [cut]"
 
 
-def _without_keys(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {
-            key: MASK if key.lower() in _SECRET_KEYS and isinstance(item, str) else item
-            for key, item in value.items()
-        }
-    return value
+def _say(text: str) -> None:
+    """Tell it on stderr, if there is somebody to be told: a log costs no call its row."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):  # a terminal or pipe that was closed
+            sys.stderr.write(text)

@@ -254,7 +254,7 @@ export class BridgeProcess {
   }
 
   #didNotStart(how) {
-    const said = this.#errors.tail().join('\n');
+    const said = this.#lastWords().join('\n');
     const old = /too old: (Python \d+\.\d+)/.exec(said);
     if (old !== null) {
       return new Failure('config', `lobu-provider needs Python 3.10 or newer, and ${this.#name()} is ${old[1]}. Set LOBU_PYTHON to a newer one that has lobu-provider.`);
@@ -265,11 +265,20 @@ export class BridgeProcess {
     if (/No module named '?lobu_provider/.test(said)) {
       return new Failure('config', `${this.#name()} does not have lobu-provider. Run: ${this.#pip('install lobu-provider')} - or set LOBU_PYTHON to the interpreter that has it.`);
     }
+    const missing = /^(?:ImportError|ModuleNotFoundError): .*$/m.exec(said);
+    if (missing !== null) { // of what it needs, missing or broken; in the words of lobu_hook.py
+      return new Failure('config', `lobu-provider could not run: ${missing[0]}. Set LOBU_PYTHON to the Python that has lobu-provider, or install it for ${this.#name()}: ${this.#pip('install lobu-provider')}`);
+    }
     return new Failure('internal', `lobu-provider could not be started with ${this.#name()}: it ${how}.${this.#said()}`, { phase: 'config' });
   }
 
+  /** Without the lines of a traceback, which name files and code; stderr has shown all. */
+  #lastWords() {
+    return this.#errors.tail().filter((line) => !/^(?:\s|Traceback \(most recent call last\))/.test(line));
+  }
+
   #said() {
-    const lines = this.#errors.tail();
+    const lines = this.#lastWords();
     return lines.length > 0 ? ` Its last words: ${lines.join(' | ')}` : '';
   }
 

@@ -1,4 +1,6 @@
-/** What of promptfoo's context goes over to Python: data only, no functions, loggers or caches. */
+/** What of a call goes over to Python: data only, no functions, loggers or caches. */
+
+import { Failure } from './failures.js';
 
 const KEYS = [
   'vars', 'prompt', 'test', 'repeatIndex', 'evaluationId', 'traceparent', 'testCaseId', 'testIdx',
@@ -48,4 +50,37 @@ function copy(value, parents) {
 function plain(value) {
   if (typeof value === 'bigint') return value.toString();
   return typeof value === 'function' || typeof value === 'symbol' ? undefined : value;
+}
+
+/**
+ * @param {{ id?: unknown, config: Record<string, unknown>, env: Record<string, unknown> }} options
+ * @returns the same; throws a Failure that names the key of a value that JSON cannot say
+ */
+export function callOptions(options) {
+  for (const block of ['config', 'env']) {
+    const keys = options[block] !== null && typeof options[block] === 'object' ? Object.keys(options[block]) : [];
+    for (const key of keys) refuseWhatIsNoJson(`${block}.${key}`, () => options[block][key]);
+  }
+  refuseWhatIsNoJson('id', () => options.id);
+  return options;
+}
+
+/** @param {unknown} prompt @returns {string} */
+export function callPrompt(prompt) {
+  if (typeof prompt === 'string') return prompt;
+  return refuseWhatIsNoJson('prompt', () => prompt) ?? '';
+}
+
+/** @param {unknown} signal @returns {AbortSignal | undefined} nothing for what is no signal */
+export function callSignal(signal) {
+  if (typeof signal?.addEventListener === 'function') return signal;
+  return signal?.aborted === true ? AbortSignal.abort() : undefined;
+}
+
+function refuseWhatIsNoJson(name, read) {
+  try {
+    return JSON.stringify(read());
+  } catch { // not in the error's words: they may hold a value
+    throw new Failure('config', `${name}: expected what JSON can say; got a value that it cannot: a BigInt, an object that holds itself, or one that cannot be read.`);
+  }
 }

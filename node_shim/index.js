@@ -6,7 +6,7 @@
  */
 
 import { bridgeFor } from './bridge.js';
-import { callContext } from './call_context.js';
+import { callContext, callOptions, callPrompt, callSignal } from './call_context.js';
 import { failed, Failure } from './failures.js';
 import { findPython } from './find_python.js';
 import { makeSpans, takesSpans } from './spans.js';
@@ -52,18 +52,18 @@ export class LobuProvider {
   /**
    * @param {string} prompt
    * @param {Record<string, unknown>} [context]
-   * @param {{ abortSignal?: AbortSignal }} [callOptions]
+   * @param {{ abortSignal?: AbortSignal }} [more]
    * @returns {Promise<import('./index.js').LobuProviderResponse>} never rejects
    */
-  async callApi(prompt, context, callOptions) {
+  async callApi(prompt, context, more) {
     try {
       const call = {
-        options: this.#options,
-        prompt: typeof prompt === 'string' ? prompt : JSON.stringify(prompt) ?? '',
+        options: callOptions(this.#options),
+        prompt: callPrompt(prompt),
         context: callContext(context),
         ...(takesSpans() ? { spans: true } : {}),
       };
-      const response = await this.#openBridge().call(call, callOptions?.abortSignal);
+      const response = await this.#openBridge().call(call, callSignal(more?.abortSignal));
       return await makeSpans(response);
     } catch (error) {
       return failed(error, this.#secrets());

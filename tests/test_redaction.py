@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lobu_provider.redaction import MASK, MIN_SECRET_LENGTH, Redactor
+from lobu_provider.redaction import MASK, MIN_SECRET_LENGTH, Redactor, tokens_in
 
 UNLIMITED = settings(deadline=None)
 
@@ -182,6 +183,15 @@ SESSION_TOKEN = f"{'a1' * 12}:{'b2' * 16}:{'c3' * 40}"
         ("token owl_pat_abcDEF123.x-y is bad", "token *** is bad"),
         ("OWL_PAT_ABCDEF", "***"),
         (f"got {SESSION_TOKEN}!", "got ***!"),
+        (f"got {SESSION_TOKEN[:70]}", "got ***"),
+        (f"got {SESSION_TOKEN[:57]}", "got ***"),
+        (f"/events/{quote(SESSION_TOKEN)}?x", "/events/***?x"),
+        (f"/events/{quote(SESSION_TOKEN).lower()}?x", "/events/***?x"),
+        ('{"id": "s-1", "token": "abc-1"}', '{"id": "s-1", "token": "***"}'),
+        ('{"data": [{"sessionToken" : "a\\"b"}]}', '{"data": [{"sessionToken" : "***"}]}'),
+        ('{"\\u0074oken": "abc-1", "n": 1}', '{"\\u0074oken": "***", "n": 1}'),
+        ('{"id": "s-1", "token": "abc-', '{"id": "s-1", "token": "***'),
+        ('{"tokens": "3", "text": "token"}', '{"tokens": "3", "text": "token"}'),
         ("Authorization: Bearer abc.def.ghi", "Authorization: Bearer ***"),
         ("authorization: basic dXNlcjpwYXNz", "authorization: basic ***"),
         ("at http://me:secret@gw.example/lobu", "at http://***@gw.example/lobu"),
@@ -199,3 +209,52 @@ def test_an_agents_answer_is_never_altered_by_a_guess() -> None:
     answer = "Send 'Authorization: Bearer abc.def.ghi' to http://me:secret@host?token=1"
     assert Redactor(["another-secret"]).values(answer) == answer
     assert Redactor(["another-secret"]).json([answer]) == [answer]
+
+
+@pytest.mark.parametrize(
+    ("secret", "written"),
+    [
+        ("ab12:cd34:ef56", "ab12%3Acd34%3Aef56"),
+        ("ab12:cd34:ef56", "ab12%3acd34%3aef56"),
+        ("Bearer a+b/c==", "a%2Bb%2Fc%3D%3D"),
+        ("a+b/c==d", "a%2Bb/c%3D%3Dd"),
+        ("it's:(me)!", "it's%3A(me)!"),
+        ("p\u00e4ssword", "p%C3%A4ssword"),
+    ],
+)
+def test_a_secret_is_found_in_a_url_too(secret: str, written: str) -> None:
+    text = f"see https://gw.example/x?ticket={written}&n=1"
+    assert Redactor([secret]).values(text) == f"see https://gw.example/x?ticket={MASK}&n=1"
+
+
+def test_a_text_is_shortened_after_its_secrets_are_gone() -> None:
+    redactor = Redactor(["s3cret-value"])
+    assert redactor.shortened("x" * 5 + "s3cret-value", 10) == f"xxxxx{MASK}"
+    assert redactor.shortened("s3cret-value" * 3 + "y" * 9, 11) == f"{MASK * 3}yy..."
+    assert redactor.shortened("Bearer abc.def.ghi jkl", 10) == "Bearer ***..."
+
+
+@pytest.mark.parametrize(
+    ("body", "tokens"),
+    [
+        ('{"token": "abc-123"}', ["abc-123"]),
+        ('{"\\u0074oken": "\\u0061bc-123"}', ["abc-123"]),
+        ('{"data": [{"Token": "abc-123", "accessToken": "def-456"}]}', ["abc-123", "def-456"]),
+        ('{"token": "abc-123"}\n<!-- proxy -->', ["abc-123"]),
+        ('{"agentId": "s-1", "token": "abc-12', ["abc-12"]),
+        ('{"token": "", "tokens": "x", "auth": "none", "expiresAt": 3}', []),
+        ('{"token": 7, "note": "token"}', []),
+        ("<html>token</html>", []),
+    ],
+)
+def test_the_tokens_of_a_reply_are_found_also_where_it_is_no_whole_json(
+    body: str, tokens: list[str]
+) -> None:
+    assert tokens_in(body) == tokens
+
+
+@pytest.mark.parametrize("part", ['\\"', '"', '"a":', "\\\\"])
+def test_a_megabyte_of_half_json_is_looked_through_once(part: str) -> None:
+    body = '{"' + part * (1_000_000 // len(part))  # of quadratic work this would take hours
+    assert Redactor().text(body) == body
+    assert tokens_in(body) == []

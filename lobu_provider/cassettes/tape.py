@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lobu_provider.cassettes.exact_text import text_of_bytes
-from lobu_provider.http_replies import tokens_in
+from lobu_provider.redaction import tokens_in
 
 MAX_BYTES: Final = 64_000_000
 """Of one call's replies. The client reads no turn of more than 40 million characters."""

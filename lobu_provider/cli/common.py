@@ -14,7 +14,7 @@ code  meaning
 3     the gateway gave no answer to work with: not reachable, not a Lobu gateway, token or agent
       refused, the connection lost, or a time limit ran out before the message was sent; for
       ``doctor``: and no fault on this side was found; of results: nothing is known for sure
-130   interrupted by Ctrl-C, after the session was deleted (143: by SIGTERM)
+130   interrupted by Ctrl-C, after the session was deleted (143: by SIGTERM, 129: by SIGHUP)
 ====  =========================================================================================
 
 Every failure has exactly one code: :func:`exit_code` decides by its code and phase.

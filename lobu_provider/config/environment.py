@@ -16,9 +16,16 @@ class Environment:
 
     def get(self, name: str) -> str | None:
         """Return the value without surrounding white space; ``None`` when unset or blank."""
-        for value in (self._config_env.get(name), os.environ.get(name)):
+        for value in (self._config_env.get(name), _of_process(name)):
             if isinstance(value, (str, int, float)) and str(value).strip():
                 return str(value).strip()
+        return None
+
+
+def _of_process(name: str) -> str | None:
+    try:
+        return os.environ.get(name)
+    except UnicodeEncodeError:  # a lone surrogate: no variable can be called that
         return None
 
 

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from lobu_provider.config.environment import quoted_name
 from lobu_provider.config.model import ProviderConfig
@@ -189,7 +189,7 @@ def _arguments(command: str | list[str]) -> tuple[str, ...]:
 def _run(arguments: Sequence[str], base_dir: Path, limit_s: float) -> str:
     """Return what the command printed, once it has ended itself; what it started may go on."""
     # A file and not a pipe: a child that stays behind would hold a pipe open.
-    with tempfile.TemporaryFile() as printed:
+    with _temporary_file() as printed:
         try:
             process = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
                 arguments,
@@ -220,6 +220,17 @@ def _run(arguments: Sequence[str], base_dir: Path, limit_s: float) -> str:
             raise _command_fault(arguments, f"ended with exit code {exit_code}")
         printed.seek(0)
         return printed.read(MAX_TOKEN_BYTES).decode("utf-8", "replace")
+
+
+def _temporary_file() -> IO[bytes]:
+    try:
+        return tempfile.TemporaryFile()
+    except OSError as exc:
+        raise config_error(
+            "config.tokenCommand: no temporary file can be made for what the command prints: "
+            f"{exc.strerror or exc}. Set TMPDIR to a folder that can be written, or give the token "
+            "by LOBU_TOKEN."
+        ) from exc
 
 
 @atexit.register

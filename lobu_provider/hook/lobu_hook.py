@@ -6,7 +6,8 @@ per test and hides the reason. A copy of this file works anywhere.
 
 It prints nothing, reads nothing from stdin (promptfoo's control pipe) and never raises. Ctrl-C
 sets a flag instead of killing the worker, which would crash promptfoo; the running call then
-deletes its session and returns what it has. SIGTERM ends the worker, but not before that.
+deletes its session and returns what it has. SIGTERM, and SIGHUP from a terminal that is closed, end
+the worker, but not before that.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from collections.abc import Callable  # noqa: E402
 
 _stop_running_calls: list[Callable[[], object]] = []
 _interrupted = False
-_terminated = False
+_terminated_by = 0
 
 
 def _on_interrupt(signum: int, frame: object) -> None:
@@ -39,8 +40,8 @@ def _on_interrupt(signum: int, frame: object) -> None:
 
 
 def _on_terminate(signum: int, frame: object) -> None:
-    global _terminated
-    _terminated = True
+    global _terminated_by
+    _terminated_by = signum
     if not _stop_running_calls:
         _end()
     _on_interrupt(signum, frame)
@@ -60,14 +61,17 @@ def _stay() -> None:
 
 
 def _end() -> None:
-    """End the process as SIGTERM does where nobody handles it."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    os.kill(os.getpid(), signal.SIGTERM)
+    """End the process as the signal does where nobody handles it."""
+    signal.signal(_terminated_by, signal.SIG_DFL)
+    os.kill(os.getpid(), _terminated_by)
 
 
 if threading.current_thread() is threading.main_thread():  # the only one that may set handlers
     signal.signal(signal.SIGINT, _on_interrupt)
     signal.signal(signal.SIGTERM, _on_terminate)
+    # Windows has no SIGHUP, and under nohup it is to be ignored.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _on_terminate)
     atexit.register(_stay)
 
 
@@ -84,7 +88,13 @@ def call_api(
 
 def _call(prompt: str, options: dict[str, object], context: dict[str, object]) -> dict[str, object]:
     if sys.version_info < (3, 10):  # noqa: UP036 - whatever Python promptfoo finds
-        raise ImportError(f"it needs Python 3.10 or newer, and this is {sys.version.split()[0]}")
+        return _row(
+            "config",
+            f"lobu-provider needs Python 3.10 or newer, and {sys.executable} is Python "
+            f"{sys.version.split()[0]}. Set PROMPTFOO_PYTHON to a newer one that has "
+            "lobu-provider.",
+        )
+    began_s = time.monotonic()
     _make_importable()
     from lobu_provider.abort import Abort
     from lobu_provider.event_loop import run
@@ -96,11 +106,13 @@ def _call(prompt: str, options: dict[str, object], context: dict[str, object]) -
     try:
         if _interrupted:
             abort.set()
-        provider = LobuProvider(options, host_limit_s=host_limit_s(options))
+        # promptfoo's clock has run while the package was imported.
+        limit_s = max(host_limit_s(options) - (time.monotonic() - began_s), 0.1)
+        provider = LobuProvider(options, host_limit_s=limit_s)
         return run(provider.call_api(prompt, context, abort=abort))
     finally:
         _stop_running_calls.remove(abort.set)
-        if _terminated:
+        if _terminated_by:
             _end()
 
 
@@ -121,9 +133,13 @@ def _failed(exc: BaseException) -> dict[str, object]:
             "Set PROMPTFOO_PYTHON to the Python that has lobu-provider, or install it for the one "
             f"that promptfoo runs: {sys.executable} -m pip install lobu-provider"
         )
+    return _row(code, f"lobu-provider could not run: {type(exc).__name__}: {exc}. {advice}")
+
+
+def _row(code: str, message: str) -> dict[str, object]:
     error_class = "config" if code == "config" else "infrastructure"
     failure = {"code": code, "class": error_class, "phase": "config", "retryable": False}
-    error = f"[{code}] lobu-provider could not run: {type(exc).__name__}: {exc}. {advice}"
+    error = f"[{code}] {message}"
     return {
         "output": "",
         "error": error.encode("utf-8", "backslashreplace").decode("utf-8"),  # no lone surrogates

@@ -16,10 +16,11 @@ from lobu_provider.config.settings import Settings
 from lobu_provider.connect import open_client
 from lobu_provider.conversation import Conversation, TalkRules
 from lobu_provider.errors import Failure
+from lobu_provider.gateway_client import GatewayClient
 from lobu_provider.http_exchange import RequestLimits
 from lobu_provider.promptfoo.call_plan import CallPlan
 from lobu_provider.promptfoo.call_record import CallRecord
-from lobu_provider.promptfoo.question_answers import QuestionAnswers
+from lobu_provider.promptfoo.question_answers import MAX_QUESTION, QuestionAnswers
 from lobu_provider.promptfoo.tool_stops import ToolStops
 from lobu_provider.session_life import open_conversation
 from lobu_provider.session_notes import notes_for
@@ -67,7 +68,6 @@ async def converse(line: Line, plan: CallPlan, deadline: float, record: CallReco
     started_s = anyio.current_time()
     left_s = deadline - started_s
     delete_s = max(0.01, min(RequestLimits.delete_s, left_s * _DELETE_SHARE))
-    case = _Case(line.settings, plan, record)
     client = open_client(
         line.settings,
         line.token,
@@ -77,38 +77,47 @@ async def converse(line: Line, plan: CallPlan, deadline: float, record: CallReco
         lasting=plan.session.keep or plan.session.resume,
         tape=line.tape,
     )
-    async with (
-        client,
-        open_conversation(
+    case = _Case(line.settings, plan, record, client)
+    try:
+        async with (
             client,
-            plan.session,
-            timeout_s=left_s - delete_s,
-            warnings=record.warnings,
-            rules=_rules(line.settings),
-            # What a cassette answers leaves no session behind.
-            notes=None
-            if isinstance(line.tape, Player)
-            else notes_for(line.settings, plan.evaluation_id, plan.session.thread),
-        ) as conversation,
-    ):
-        record.secrets.append(conversation.session.token)
-        record.gateway_session_id = conversation.session.id
-        record.turns = conversation.turns
-        try:
-            await case.say_all(conversation)
-        finally:
-            record.latency_s = anyio.current_time() - started_s
+            open_conversation(
+                client,
+                plan.session,
+                timeout_s=left_s - delete_s,
+                warnings=record.warnings,
+                rules=_rules(line.settings),
+                # What a cassette answers leaves no session behind.
+                notes=None
+                if isinstance(line.tape, Player)
+                else notes_for(line.settings, plan.evaluation_id, plan.session.thread),
+            ) as conversation,
+        ):
+            record.gateway_session_id = conversation.session.id
+            record.turns = conversation.turns
+            try:
+                await case.say_all(conversation)
+            finally:
+                record.latency_s = anyio.current_time() - started_s
+    finally:
+        record.secrets += client.session_tokens  # also of a conversation that never opened
     case.judge_end()
 
 
 class _Case:
     """What is said, and when there is no more to say."""
 
-    def __init__(self, settings: Settings, plan: CallPlan, record: CallRecord) -> None:
+    def __init__(
+        self, settings: Settings, plan: CallPlan, record: CallRecord, client: GatewayClient
+    ) -> None:
         self._plan = plan
         self._record = record
         self._stops = ToolStops(settings.stop_on_tool, settings.config.max_tool_calls)
-        self._answers = QuestionAnswers(settings.answers, record.warnings)
+        self._answers = QuestionAnswers(
+            settings.answers,
+            record.warnings,
+            lambda text: client.redactor.shortened(text, MAX_QUESTION),
+        )
         self._said = 0
         """How many of the plan's messages."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from lobu_provider.config.answers import Answer
@@ -12,6 +12,9 @@ from lobu_provider.turn import Turn
 MAX_IN_A_ROW: Final = 10
 """Answers to one message; an agent may ask the same again and again."""
 
+MAX_QUESTION: Final = 200
+"""Characters of a question that a message quotes."""
+
 
 class QuestionAnswers:
     """What is said to the questions of one conversation.
@@ -19,11 +22,15 @@ class QuestionAnswers:
     Args:
         answers: the first whose pattern is found in the question counts.
         warnings: gets a sentence when the option that the config names is not offered.
+        quoted: makes of a question what a message quotes, short and without secrets.
     """
 
-    def __init__(self, answers: Sequence[Answer], warnings: list[str]) -> None:
+    def __init__(
+        self, answers: Sequence[Answer], warnings: list[str], quoted: Callable[[str], str]
+    ) -> None:
         self._answers = answers
         self._warnings = warnings
+        self._quoted = quoted
         self._in_a_row = 0
         self._judged: dict[int, int] = {}
         """How many questions a turn had when it was decided what to say to it."""
@@ -43,7 +50,7 @@ class QuestionAnswers:
         A failure after :data:`MAX_IN_A_ROW` answers: the agent goes on asking.
         """
         self._judged[len(turns)] = len(_questions(turns[-1]))
-        answer = answer_to(turns[-1], self._answers, self._warnings)
+        answer = answer_to(turns[-1], self._answers, self._warnings, self._quoted)
         if answer is None:
             return None
         if self._in_a_row == MAX_IN_A_ROW:
@@ -51,7 +58,8 @@ class QuestionAnswers:
             return failure(
                 "limit",
                 f"The agent asks on after {MAX_IN_A_ROW} answers to one message, at last "
-                f"{asked[:200]!r}. It may not understand the answer {answer!r} (config.answers).",
+                f"{self._quoted(asked)!r}. It may not understand the answer {answer!r} "
+                "(config.answers).",
                 phase="turn",
             ).in_turn(len(turns))
         self._in_a_row += 1
@@ -65,17 +73,20 @@ class QuestionAnswers:
                 if any(answer.fits(asked) for answer in self._answers):
                     yield (
                         f"Turn {number}: a question came after the end of its turn and was not "
-                        f"answered (config.answers): {asked[:200]!r}."
+                        f"answered (config.answers): {self._quoted(asked)!r}."
                     )
 
 
-def answer_to(turn: Turn, answers: Sequence[Answer], warnings: list[str]) -> str | None:
+def answer_to(
+    turn: Turn, answers: Sequence[Answer], warnings: list[str], quoted: Callable[[str], str]
+) -> str | None:
     """Return what to say to the last question of ``turn``; ``None`` if there is nothing to say.
 
     Args:
         turn: one that has ended.
         answers: the first whose pattern is found in the question counts.
         warnings: gets a sentence when the option that the config names is not offered.
+        quoted: makes of a question what that sentence quotes.
     """
     questions = _questions(turn)
     if not questions:
@@ -89,7 +100,7 @@ def answer_to(turn: Turn, answers: Sequence[Answer], warnings: list[str]) -> str
     same = [option for option in offered if option.strip().lower() == chosen.strip().lower()]
     if not same:
         warnings.append(
-            f"config.answers: {chosen!r} was not said to the question {asked[:200]!r}: the "
+            f"config.answers: {chosen!r} was not said to the question {quoted(asked)!r}: the "
             f"agent offers {', '.join(map(repr, offered[:20]))}."
         )
         return None

@@ -165,7 +165,10 @@ def parse_script(data: Any, source: str = "<script>") -> Script:
 
 
 def _find(ref: str, base_dir: Path | None) -> Path:
-    given = Path(ref).expanduser()
+    try:
+        given = Path(ref).expanduser()
+    except RuntimeError as exc:  # "~name" of nobody
+        raise config_error(f"Script {ref!r} not found: {exc} Write the whole path.") from None
     tried = [base_dir / given, Path.cwd() / given] if base_dir else [Path.cwd() / given]
     found = next((path for path in tried if path.is_file()), None)
     if found is None:

@@ -151,6 +151,33 @@ test('a call that is aborted while Python starts does not wait for it', async (t
   assert.match((await call).error, /^\[cancelled\]/);
 });
 
+test('what is no signal is as good as none', async (t) => {
+  const command = fakePython("on.call = ({ id }) => answer(id, 'fine'); ready();");
+  const made = provider(t, { config: { agent: 'a', pythonExecutable: command } });
+  for (const abortSignal of [null, {}, 5, 'x', { aborted: false }]) {
+    assert.equal((await made.callApi('hi', {}, { abortSignal })).output, 'fine');
+  }
+  assert.match((await made.callApi('hi', {}, { abortSignal: { aborted: true } })).error, /^\[cancelled\]/);
+});
+
+test('what JSON cannot say is an error of the configuration that names the key', async (t) => {
+  const recorded = recordedPython();
+  const ring = {};
+  ring.self = ring;
+  const good = { agent: 'a', pythonExecutable: recorded.command };
+  const told = async (options, prompt = 'hi') => {
+    const { error, metadata } = await provider(t, options).callApi(prompt);
+    assert.equal(metadata.error.class, 'config');
+    return /^\[config\] (\S+): expected what JSON can say; got a value that it cannot: /.exec(error)?.[1];
+  };
+  assert.equal(await told({ config: { ...good, timeoutMs: 10n } }), 'config.timeoutMs');
+  assert.equal(await told({ config: { ...good, answers: { deep: [ring] } } }), 'config.answers');
+  assert.equal(await told({ config: { ...good, get model() { throw new Error('secret'); } } }), 'config.model');
+  assert.equal(await told({ config: good, env: { LOBU_TOKEN: 1n } }), 'env.LOBU_TOKEN');
+  assert.equal(await told({ config: good }, ring), 'prompt');
+  assert.deepEqual(recorded.pids(), []);
+});
+
 test('many calls share one signal without a warning', async (t) => {
   const warnings = [];
   const onWarning = (warning) => warnings.push(warning.message);

@@ -99,10 +99,29 @@ test('an old lobu-provider, and an old Python, are told as such', async (t) => {
   assert.match(await told('too old: Python 3.8'), /needs Python 3\.10 or newer, and .* is Python 3\.8/);
 });
 
+for (const line of ["ModuleNotFoundError: No module named 'pydantic'", 'ImportError: libssl.so.3: cannot open shared object file']) {
+  test(`a package that it needs and cannot load is told as by the Python file: ${line}`, async () => {
+    const command = fakePython(`
+      console.error('Traceback (most recent call last):\\n  File "x.py", line 5, in main\\n    import it\\n' + ${JSON.stringify(line)});
+      process.exit(1);`);
+    const [text, failure] = failures(await new LobuProvider({ config: { pythonExecutable: command } }).callApi('hi'));
+    assert.equal(text, `[config] lobu-provider could not run: ${line}. Set LOBU_PYTHON to the Python that has lobu-provider, or install it for ${command} (config.pythonExecutable): ${command} -m pip install lobu-provider`);
+    assert.deepEqual(failure, configFailure);
+  });
+}
+
+test('no line of a traceback is in a row', async () => {
+  const command = fakePython(`
+    console.error('Traceback (most recent call last):\\n  File "x.py", line 5, in main\\n    go()\\n    ^^^^\\nAttributeError: no go');
+    process.exit(1);`);
+  const [text] = failures(await new LobuProvider({ config: { pythonExecutable: command } }).callApi('hi'));
+  assert.match(text, /it ended with code 1\. Its last words: AttributeError: no go$/);
+});
+
 test('anything else that ends it before it is ready is told with its last words', async (t) => {
-  const command = fakePython("console.error('ImportError: libssl.so.3'); process.exit(1);");
+  const command = fakePython("console.error('OSError: no more memory'); process.exit(1);");
   const [text, failure] = failures(await new LobuProvider({ config: { pythonExecutable: command } }).callApi('hi'));
-  assert.match(text, /^\[internal\] lobu-provider could not be started with .*: it ended with code 1\. Its last words: ImportError: libssl\.so\.3/);
+  assert.match(text, /^\[internal\] lobu-provider could not be started with .*: it ended with code 1\. Its last words: OSError: no more memory/);
   assert.equal(failure.phase, 'config');
 });
 

@@ -297,7 +297,9 @@ def test_the_session_is_deleted_when_nobody_reads_the_answer_any_more(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals to one child process")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 @pytest.mark.parametrize("json_option", [[], ["--json"]])
 def test_a_signal_deletes_the_session_and_keeps_what_arrived(
     start_cli: StartCli,

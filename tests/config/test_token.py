@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -251,6 +252,22 @@ def test_a_variable_that_is_not_set_is_refused_by_name(
     message = refusal(lambda: find({"SECOND_ACCOUNT": blank}, tokenEnv="SECOND_ACCOUNT"))
     assert "config.tokenEnv" in message
     assert "'SECOND_ACCOUNT' is not set" in message
+
+
+def test_a_variable_that_cannot_be_called_that_is_not_set() -> None:
+    message = refusal(lambda: find(tokenEnv="\ud800"))
+    assert (
+        "config.tokenEnv: the environment variable of that name (not shown) is not set" in message
+    )
+
+
+def test_a_command_without_a_folder_for_temporary_files_is_an_error_that_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    message = refusal(lambda: find(tokenCommand=["echo", SECRET]))
+    assert "config.tokenCommand: no temporary file can be made" in message
+    assert "No such file or directory. Set TMPDIR" in message
 
 
 @pytest.mark.parametrize("key", ["tokenEnv", "tokenFile", "tokenCommand"])

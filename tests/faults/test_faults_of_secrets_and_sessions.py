@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from lobu_provider import ledger
-from tests.faults.fault_rows import INFRA, held
-from tests.wire.wire_answers import created, html, json_reply, raw
+from tests.faults.fault_rows import INFRA, heard, held
+from tests.wire.wire_answers import (
+    CONNECTED,
+    STREAM_HEAD,
+    AfterMessage,
+    complete,
+    created,
+    event,
+    html,
+    json_reply,
+    output,
+    raw,
+    stream,
+)
 from tests.wire.wire_gateway import SESSION_ID, SESSION_TOKEN, TOKEN, Answer, Exchange
 
 pytestmark = pytest.mark.anyio
@@ -53,6 +67,123 @@ async def test_a_create_reply_gives_no_token_away_in_the_wire_log(
     text = log.read_text(encoding="utf-8")
     assert SESSION_TOKEN not in text
     assert escaped(SESSION_TOKEN)[:40] not in text
+
+
+CREATED = json.dumps({"success": True, "agentId": SESSION_ID, "token": SESSION_TOKEN})
+REFUSED = json.dumps({"success": False, "error": f"{SESSION_TOKEN}?", "token": SESSION_TOKEN})
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (201, CREATED[:-1]),
+        (201, CREATED[:-6]),
+        (201, f"{CREATED}\n<!-- proxy -->"),
+        (201, f"[{CREATED}]"),
+        (201, json.dumps({"data": {"agentId": "s-1", "token": SESSION_TOKEN}})),
+        (201, REFUSED),
+        (500, REFUSED),
+    ],
+)
+async def test_a_create_reply_that_makes_no_session_gives_no_token_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, body: str
+) -> None:
+    log = tmp_path / "wire.jsonl"
+    monkeypatch.setenv("LOBU_WIRE_LOG", str(log))
+    row = await held(create=answered(status, body))
+    row.failed("gateway", INFRA, "create", retryable=True)
+    for text in (json.dumps(row.response), log.read_text(encoding="utf-8")):
+        assert SESSION_TOKEN[:20] not in text
+
+
+@pytest.mark.parametrize(
+    ("bytes_sent", "code"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Type: text/%s\r\nContent-Length: 0\r\n\r\n", "gateway"),
+        (b"HTTP/1.1 200 OK\r\nBad Header %s\r\n\r\n", "gateway"),
+        (b"HTTP/9.9 %s\r\n\r\n", "gateway"),
+        (STREAM_HEAD + b"%s\r\n", None),  # each library has its own moment for it
+    ],
+)
+async def test_a_stream_that_never_opens_gives_no_token_away(
+    bytes_sent: bytes, code: str | None
+) -> None:
+    row = await held(events=raw(bytes_sent % SESSION_TOKEN.encode()))  # the row is searched for it
+    assert row.error is not None
+    assert "***" in row.error
+    assert row.metadata["error"]["code"] in ([code] if code else ["gateway", "stream_lost"])
+
+
+@pytest.mark.parametrize("secret", [TOKEN, SESSION_TOKEN])
+@pytest.mark.parametrize("at", [AfterMessage(1), b""])
+async def test_a_reason_to_close_is_cut_after_its_secrets_are_gone(
+    secret: str, at: AfterMessage | bytes
+) -> None:
+    closed = event("closed", reason="x" * 190 + secret + "y" * 300)
+    row = await held(events=stream(CONNECTED, at, closed))
+    assert row.error is not None
+    assert f"({'x' * 190}***yyyyyyy...)" in row.error
+
+
+async def test_a_question_is_quoted_without_half_a_secret() -> None:
+    asked = event("question", question="x" * 190 + SESSION_TOKEN, options=["a"], messageId="m-1")
+    row = await heard(asked + complete(finalText="fine"), config={"answers": {"xx": "b"}})
+    assert row.warns(f"{'x' * 190}***': the agent offers 'a'")
+
+
+async def test_a_token_in_a_url_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "wire.jsonl"
+    monkeypatch.setenv("LOBU_WIRE_LOG", str(log))
+    token = "ab12cd:0123:ef56"
+    told = f"see http://x/{quote(token)}"
+    failed = event("error", error=told, messageId="m-1")
+    row = await held(
+        create=json_reply(201, {"success": True, "agentId": SESSION_ID, "token": token}),
+        events=stream(CONNECTED, AfterMessage(1), output(told) + failed + complete()),
+    )
+    assert row.output == "see http://x/***"
+    for text in (json.dumps(row.response), log.read_text(encoding="utf-8")):
+        assert "0123" not in text
+
+
+async def test_a_token_that_no_header_can_hold_is_told_as_that() -> None:
+    body = {"success": True, "agentId": SESSION_ID, "token": "canary-\u00e9-token"}
+    row = await held(create=json_reply(201, body))
+    assert row.error is not None
+    assert "the session's token that the gateway gave" in row.error
+    assert "canary" not in json.dumps(row.response)
+
+
+class Closed:
+    """A stderr whose reader has gone."""
+
+    def write(self, text: str) -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+
+@pytest.mark.parametrize("stderr", [None, Closed()])
+async def test_a_wire_log_that_breaks_where_nobody_can_be_told_costs_nothing_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stderr: Any
+) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    monkeypatch.setenv("LOBU_WIRE_LOG", str(folder / "wire.jsonl"))
+
+    async def create(exchange: Exchange) -> None:
+        (folder / "wire.jsonl").unlink()
+        folder.rmdir()
+        monkeypatch.setattr(sys, "stderr", stderr)
+        await created(exchange)
+
+    row = await held(create=create)
+    monkeypatch.undo()
+    row.passed("fine")
+    assert row.count("delete") == 1
 
 
 async def test_a_wire_log_that_is_a_pipe_is_refused_at_once(

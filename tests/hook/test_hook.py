@@ -157,6 +157,15 @@ def test_without_the_dependencies_the_row_names_the_interpreter(tmp_path: Path) 
     assert f"{sys.executable} -m pip install lobu-provider" in row["error"]
 
 
+def test_an_old_python_is_told_as_such_and_nobody_is_to_install_into_it(tmp_path: Path) -> None:
+    old = "sys.version_info, sys.version = (3, 9, 18), '3.9.18 (main)'"
+    (row,) = work(tmp_path, (QUESTION, DEMO, {}), before=old)
+    assert row["error"] == (
+        f"[config] lobu-provider needs Python 3.10 or newer, and {sys.executable} is Python 3.9.18."
+        " Set PROMPTFOO_PYTHON to a newer one that has lobu-provider."
+    )
+
+
 @pytest.mark.parametrize("name", ["httpx", "pydantic", "anyio", "httpx_sse", "lobu_provider"])
 def test_one_missing_package_is_named(tmp_path: Path, name: str) -> None:
     hidden = f"sys.modules[{name!r}] = None"
@@ -297,7 +306,7 @@ assert "error" not in rows[0], rows
     work(tmp_path, before=in_a_thread)
 
 
-# --- SIGTERM
+# --- SIGTERM and SIGHUP
 
 
 def terminated(folder: Path, calls: Any, before: str) -> int:
@@ -316,17 +325,36 @@ def terminated(folder: Path, calls: Any, before: str) -> int:
     return done.returncode
 
 
-def test_sigterm_ends_the_worker_after_the_session_of_its_call_is_deleted(tmp_path: Path) -> None:
+ENDING = [signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_a_signal_ends_the_worker_after_the_session_of_its_call_is_deleted(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     scripted = ScriptedGateway(parse_script(SLOW))
     with running(scripted) as url:
         slow = {"config": {"agent": "a", "gateway": url, "token": "some-token"}}
-        before = INTERRUPT_AT_STATUS.format(times=2).replace("SIGINT", "SIGTERM")
+        before = INTERRUPT_AT_STATUS.format(times=2).replace("SIGINT", number.name)
         code = terminated(tmp_path, [(QUESTION, slow, {})], before)
-    assert code == -signal.SIGTERM
+    assert code == -number
     assert [request.method for request in scripted.requests][-1] == "DELETE"
 
 
-def test_sigterm_between_calls_ends_the_worker_at_once(tmp_path: Path) -> None:
-    code = terminated(tmp_path, [], "os.kill(os.getpid(), signal.SIGTERM)")
-    assert code == -signal.SIGTERM
+@pytest.mark.parametrize("number", ENDING)
+def test_a_signal_between_calls_ends_the_worker_at_once(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    code = terminated(tmp_path, [], f"os.kill(os.getpid(), signal.{number.name})")
+    assert code == -number
     assert not (tmp_path / "answers.json").exists()
+
+
+def test_under_nohup_a_closed_terminal_ends_nothing(tmp_path: Path) -> None:
+    ignored = """
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+spec.loader.exec_module(hook)
+os.kill(os.getpid(), signal.SIGHUP)
+"""
+    (row,) = work(tmp_path, (QUESTION, DEMO, {}), before=ignored)
+    assert "error" not in row

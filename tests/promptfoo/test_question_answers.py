@@ -10,6 +10,7 @@ import pytest
 from lobu_provider.config.answers import read_answers
 from lobu_provider.events import Event, Frame, parse_event
 from lobu_provider.promptfoo.question_answers import answer_to
+from lobu_provider.redaction import Redactor
 from lobu_provider.turn import Turn
 
 
@@ -20,7 +21,7 @@ def card(name: str = "question", **data: Any) -> Event:
 def said(*cards: Event, answers: dict[str, str]) -> tuple[str | None, list[str]]:
     warnings: list[str] = []
     turn = Turn("hello", interactions=cards)
-    return answer_to(turn, read_answers(answers), warnings), warnings
+    return answer_to(turn, read_answers(answers), warnings, Redactor().text), warnings
 
 
 SIZE = card(question="Which size?", options=["Small", "Large"])

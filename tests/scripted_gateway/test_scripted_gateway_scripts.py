@@ -42,6 +42,11 @@ def test_a_missing_file_is_named_once_with_the_places_tried(
     assert str(caught.value).count("gone.json") == 1
 
 
+def test_a_home_of_nobody_is_told_as_a_script_that_is_not_there() -> None:
+    with pytest.raises(ConfigError, match=r"'~nobody-at-all/x.json' not found.*whole path"):
+        load_script("~nobody-at-all/x.json")
+
+
 def test_a_name_near_the_demo_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"Did you mean script:demo\?"):
         load_script("demoo", tmp_path)

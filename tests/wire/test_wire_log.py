@@ -8,10 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from lobu_provider import LobuProvider
 from tests.wire.wire_answers import answers, call
-from tests.wire.wire_gateway import SESSION_TOKEN, TOKEN, WireGateway
+from tests.wire.wire_gateway import SESSION_TOKEN, TOKEN, Answer, Exchange, WireGateway
 
 pytestmark = pytest.mark.anyio
+
+
+def raw_json(body: str) -> Answer:
+    async def answer(exchange: Exchange) -> None:
+        await exchange.reply(200, body.encode(), "application/json")
+
+    return answer
 
 
 async def test_requests_replies_and_frames_are_in_it_and_no_secret(
@@ -46,3 +54,25 @@ async def test_a_file_that_cannot_be_written_is_an_error_before_any_request(
         assert gateway.kinds == []
     assert "LOBU_WIRE_LOG" in response["error"]
     assert response["metadata"]["error"]["code"] == "config"
+
+
+@pytest.mark.parametrize("path", ["~no-such-user/wire.jsonl", "a\0b", "\ud800"])
+async def test_an_impossible_name_of_a_file_is_an_error_of_the_configuration(path: str) -> None:
+    config = {"agent": "support-agent", "gateway": "script:demo"}
+    provider = LobuProvider({"config": config, "env": {"LOBU_WIRE_LOG": path}})
+    response = await provider.call_api("How do refunds work?")
+    assert response["error"].startswith("[config] LOBU_WIRE_LOG: ")
+
+
+async def test_a_body_that_is_nested_as_deep_as_json_goes_is_logged_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "wire.jsonl"
+    monkeypatch.setenv("LOBU_WIRE_LOG", str(log))
+    deep = f'{{"success": true, "deep": {"[" * 800}"{SESSION_TOKEN}"{"]" * 800}}}'
+    async with WireGateway(answers(delete=raw_json(deep))) as gateway:
+        response = await call(gateway.url, "hello")
+    assert "error" not in response
+    text = log.read_text(encoding="utf-8")
+    assert "[" * 800 in text
+    assert SESSION_TOKEN not in text
