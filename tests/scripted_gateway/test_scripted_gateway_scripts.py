@@ -43,7 +43,7 @@ def test_a_missing_file_is_named_once_with_the_places_tried(
 
 
 def test_a_home_of_nobody_is_told_as_a_script_that_is_not_there() -> None:
-    with pytest.raises(ConfigError, match="'~nobody-at-all/x.json' not found.*whole path"):
+    with pytest.raises(ConfigError, match=r"'~nobody-at-all/x.json' not found.*whole path"):
         load_script("~nobody-at-all/x.json")
 
 
