@@ -176,6 +176,24 @@ export interface LobuProviderConfig {
    */
   traceArguments?: 'full' | 'redacted' | 'none' | null;
   /**
+   * Folder of recorded conversations, relative to the config file's folder. The variable
+   * LOBU_CASSETTES wins over it.
+   */
+  cassettes?: string | null;
+  /**
+   * record: one cassette a row. replay: answer from the cassettes, without gateway, token or
+   * network. auto: where the variable CI is set, replay what has a cassette; all else is live.
+   * LOBU_CASSETTE_MODE wins over it.
+   * @default 'off'
+   */
+  cassetteMode?: 'off' | 'record' | 'replay' | 'auto' | false | null;
+  /** Folder below `cassettes`, to keep apart e.g. what staging and production said. */
+  cassetteSet?: string | null;
+  /** Replay in the recorded time divided by this; unset, nothing is waited for. */
+  cassetteSpeed?: number | null;
+  /** What else to mask in cassettes: regular expressions, and JSON paths such as $.input.email. */
+  cassetteRedact?: string[] | null;
+  /**
    * The Python that has lobu-provider: a path relative to the current folder, or a name on PATH.
    * Without it: `LOBU_PYTHON`, `PROMPTFOO_PYTHON`, an active virtual environment, a `.venv` beside
    * the config, a `.venv` in the current folder, then `python3`.

@@ -26,6 +26,9 @@ _PHASES: Final[dict[Kind, Phase]] = {
     "other": "connect",
 }
 
+OWN_TIME_S: Final = 1.0
+"""A client that is ahead of the recorded one by more does something else, e.g. by another limit."""
+
 _MINE: Final = re.compile(r"<{2,4}(?:thread|message)-\d+>>")
 """Placeholders of what the client makes anew for each call."""
 
@@ -70,8 +73,8 @@ class Player:
             kind = kind_of(request.method, request.path)
             self._by_kind.setdefault(kind, []).append(index)
 
-    def take(self, method: str, path: str, content: str | None) -> Recorded | None:
-        """Return the recorded request that this one is.
+    async def take(self, method: str, path: str, content: str | None) -> Recorded | None:
+        """Return the recorded request that this one is, at the moment at which it is sent.
 
         Returns:
             ``None`` for a deletion that was not recorded: there is no session to delete.
@@ -95,9 +98,21 @@ class Player:
         if difference is not None:
             turn = f" (message {number + 1})" if kind == "message" else ""
             raise self._differs(kind, f"the {kind} request{turn} differs: {difference}")
+        if kind != "delete":  # which has little time, and nothing that it could overtake
+            await self._come_to_send(index)
         self._sent_s[index] = asyncio.get_running_loop().time()
         self._sent[index].set()
         return recorded
+
+    async def _come_to_send(self, index: int) -> None:
+        """Wait for what a live client needed of its own time, in which more could come."""
+        if index == 0 or index - 1 not in self._sent_s:
+            return
+        requests, now_s = self._cassette.requests, asyncio.get_running_loop().time()
+        gap_s = (requests[index].sent_ms - requests[index - 1].sent_ms) / 1000
+        left_s = self._sent_s[index - 1] + gap_s - now_s
+        if 0 < left_s < OWN_TIME_S:
+            await asyncio.sleep(left_s)
 
     def line(self, line: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a line with ids in the place of its placeholders."""

@@ -43,7 +43,7 @@ class ReplayingHttp:
     ) -> Reply:
         """Answer a request; see :meth:`lobu_provider.http_exchange.Http.send`."""
         player, path = self._player, _path(url)
-        recorded = player.take(method, path, content)
+        recorded = await player.take(method, path, content)
         if recorded is None:
             return _reply(method, url, 204, {}, _Bytes(b""))
         line = recorded.reply

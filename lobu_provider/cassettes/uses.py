@@ -9,13 +9,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from lobu_provider.ledger_files import append, folder, read
 
 _KEPT_RUNS: Final = 3
+_OLD_S: Final = 30 * 86_400.0
 
 
 def note_use(cassettes: Path, run: str, path: Path) -> None:
@@ -31,7 +33,8 @@ def note_use(cassettes: Path, run: str, path: Path) -> None:
         return
     file = where / f"{_prefix(cassettes)}{_digest(run)}.uses"
     if not file.exists():
-        _forget_old(_files(where, cassettes))
+        _forget(_files(where, cassettes)[: -(_KEPT_RUNS - 1)])
+        _forget(path for path in where.glob("cassettes-*.uses") if _is_old(path))
     append(file, {"file": path.name})
 
 
@@ -53,8 +56,16 @@ def _files(where: Path, cassettes: Path) -> list[Path]:
     return [path for _, path in sorted(found)]
 
 
-def _forget_old(files: Sequence[Path]) -> None:
-    for path in files[: -(_KEPT_RUNS - 1)]:
+def _is_old(path: Path) -> bool:
+    """Whether notes are of a folder that nobody used for long, such as a temporary one."""
+    try:
+        return time.time() - path.stat().st_mtime > _OLD_S
+    except OSError:  # another process has just removed it
+        return False
+
+
+def _forget(files: Iterable[Path]) -> None:
+    for path in files:
         with contextlib.suppress(OSError):
             path.unlink()
 
