@@ -108,8 +108,6 @@ def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
             )
         ) from exc
     except (httpx.InvalidURL, UnicodeError) as exc:
-        if isinstance(exc, UnicodeEncodeError) and exc.encoding == "ascii":  # a header's value
-            raise _unsendable(method, url) from exc
         raise config_error(f"The address {url} cannot be used: {exc}") from exc
 
 

@@ -73,12 +73,11 @@ class HttpxHttp:
     ) -> Reply:
         """Send a request; see :meth:`lobu_provider.http_exchange.Http.send`."""
         timeout = httpx.Timeout(silence_s, connect=self._limits.connect_s)
+        sent = self._cookies.added_to({**self._headers, **headers}, method, url)
+        if not all(value.isascii() for value in sent.values()):
+            raise httpx.LocalProtocolError("Illegal header value")  # as for other characters
         request = self._client.build_request(
-            method,
-            url,
-            headers=self._cookies.added_to({**self._headers, **headers}, method, url),
-            content=content,
-            timeout=timeout,
+            method, url, headers=sent, content=content, timeout=timeout
         )
         response = await self._client.send(request, stream=True)
         if "Set-Cookie" in response.headers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from urllib.parse import unquote
 
@@ -111,19 +112,21 @@ class _RecordedStream:
 
     def __init__(self, player: Player, recorded: Recorded) -> None:
         self._player = player
-        self._left = iter(recorded.stream)
+        self._left = deque(recorded.stream)
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
 
     async def __anext__(self) -> bytes:
-        happening = next(self._left, None)
-        if happening is None:
+        if not self._left:
             await _for_ever()
-            raise AssertionError("unreachable")
-        await self._player.until(happening.at_ms, happening.after)
+        first = self._left.popleft()
+        await self._player.until(first.at_ms, first.after)
         note_progress()
-        return self._told(happening)
+        data = self._told(first)
+        while self._left and _came_with(self._left[0], first):
+            data += self._told(self._left.popleft())
+        return data
 
     def _told(self, happening: Happening) -> bytes:
         line = self._player.line(happening.line)
@@ -132,6 +135,12 @@ class _RecordedStream:
         if "broke" in line:
             raise raised(line["broke"])
         return b"" if "alive" in line else frame_bytes(line)
+
+
+def _came_with(happening: Happening, first: Happening) -> bool:
+    """Return whether it is a frame of the same chunk: no request was sent between them."""
+    together = (happening.at_ms, happening.after) == (first.at_ms, first.after)
+    return together and not happening.line.keys() & {"end", "broke"}
 
 
 def _path(url: str) -> str:

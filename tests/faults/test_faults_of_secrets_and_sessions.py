@@ -114,6 +114,7 @@ async def test_a_stream_that_never_opens_gives_no_token_away(
     assert row.metadata["error"]["code"] in ([code] if code else ["gateway", "stream_lost"])
 
 
+@pytest.mark.not_recorded  # whether the message was sent before the end was heard is a race
 @pytest.mark.parametrize("secret", [TOKEN, SESSION_TOKEN])
 @pytest.mark.parametrize("at", [AfterMessage(1), b""])
 async def test_a_reason_to_close_is_cut_after_its_secrets_are_gone(
@@ -125,12 +126,14 @@ async def test_a_reason_to_close_is_cut_after_its_secrets_are_gone(
     assert f"({'x' * 190}***yyyyyyy...)" in row.error
 
 
+@pytest.mark.not_recorded
 async def test_a_question_is_quoted_without_half_a_secret() -> None:
     asked = event("question", question="x" * 190 + SESSION_TOKEN, options=["a"], messageId="m-1")
     row = await heard(asked + complete(finalText="fine"), config={"answers": {"xx": "b"}})
     assert row.warns(f"{'x' * 190}***': the agent offers 'a'")
 
 
+@pytest.mark.not_recorded
 async def test_a_token_in_a_url_is_not_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +169,7 @@ class Closed:
         """Nothing is held back."""
 
 
+@pytest.mark.not_recorded
 @pytest.mark.parametrize("stderr", [None, Closed()])
 async def test_a_wire_log_that_breaks_where_nobody_can_be_told_costs_nothing_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stderr: Any
