@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.cassettes.equal_rows import comparable, shown
 from tests.conftest import free_port
-from tests.e2e.conftest import CANARY, HOOK, Promptfoo, Run, Served
-from tests.e2e.test_promptfoo_package import PACKAGE, install
+from tests.e2e.conftest import CANARY, HOOK, ROOT, Promptfoo, Run, Served, provider
+from tests.e2e.test_promptfoo_package import PACKAGE, install, rows_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(200)]
 
@@ -117,3 +119,28 @@ def test_a_row_without_a_cassette_is_an_error_and_no_pass(promptfoo: Promptfoo) 
     assert "[cassette] There is no cassette cassettes/py/case-0-" in str(row["error"])
     assert "LOBU_CASSETTE_MODE=record" in str(row["error"])
     assert Path(promptfoo.folder / "cassettes").exists() is False
+
+
+@pytest.mark.parametrize("door", ["hook", "npm"])
+def test_the_example_is_recorded_and_replays_to_the_same_verdicts(
+    promptfoo: Promptfoo, door: str
+) -> None:
+    example = ROOT / "examples"
+    shutil.copy(example / "grader.py", promptfoo.folder)
+    text = (example / "promptfooconfig.yaml").read_text(encoding="utf-8")
+    config = yaml.safe_load(text.replace("file://../", f"file://{ROOT}/"))
+    (entry,) = config["providers"]
+    endpoint = entry["config"]["otlpEndpoint"]
+    entry.update(provider("script:demo", otlpEndpoint=endpoint))
+    if door == "npm":
+        install(promptfoo.folder)
+        entry.update(id=PACKAGE, config={"agent": "support-agent", "gateway": "script:demo"})
+    variables = {"LOBU_CASSETTES": "kept", "LOBU_PYTHON": sys.executable}
+    live = promptfoo.eval(config, LOBU_CASSETTE_MODE="record", **variables)
+    assert live.exit_code == 0, live.log
+    assert len(list((promptfoo.folder / "kept").rglob("*.jsonl"))) == len(live.rows)
+    # Nothing is there any more: whoever asked it would be refused.
+    entry["config"]["gateway"] = f"http://127.0.0.1:{free_port()}"
+    replayed = promptfoo.eval(config, LOBU_CASSETTE_MODE="replay", **variables)
+    assert replayed.exit_code == 0, replayed.log
+    assert shown(comparable(rows_of(replayed))) == shown(comparable(rows_of(live)))
