@@ -16,7 +16,15 @@ import anyio.lowlevel
 
 from lobu_provider.errors import Failure, LobuError, error_for, failure
 from lobu_provider.event_stream import EventStream
-from lobu_provider.events import Ephemeral, Event, Reconnected, TurnError, UnreadableEvent
+from lobu_provider.events import (
+    Ephemeral,
+    Event,
+    Output,
+    Reconnected,
+    ToolUse,
+    TurnError,
+    UnreadableEvent,
+)
 from lobu_provider.exchange import MAX_CHARACTERS, MAX_EVENTS, Exchange
 from lobu_provider.gateway_client import GatewayClient, SentMessage, Session
 from lobu_provider.turn import Turn
@@ -29,7 +37,7 @@ ERROR_GRACE_S: Final = 2.0
 the end of the next turn."""
 
 NOTICE_GRACE_S: Final = 3.0
-"""How long a turn may go on after an ``ephemeral`` notice; usually nothing follows it."""
+"""How long the agent may take to go on after an ``ephemeral`` notice; usually it does not."""
 
 LATE_S: Final = 0.1
 """How much silence after the end means that nothing more comes for turns that are over. Deleting
@@ -118,7 +126,7 @@ class Conversation:
                 with alarm.set():
                     await self._send(exchange)
                     await self._hear(exchange, clock, alarm, on_event, stop_when)
-            if wait.cancelled_caught and clock.first != "grace":
+            if wait.cancelled_caught and clock.first not in ("grace", "notice"):
                 exchange.stopped = exchange.out_of_time(clock.first, self._rules.limits)
         except LobuError as exc:
             exchange.stopped = exc.failure
@@ -150,7 +158,7 @@ class Conversation:
             is_heard=lambda: self._stream.has_heard_of(exchange.message_ids),
         )
         self._refuse_used_id(exchange, sent)
-        exchange.was_sent(sent)
+        exchange.was_sent(sent, self._now_s())
 
     async def _hear(
         self,
@@ -172,9 +180,8 @@ class Conversation:
             if on_event is not None:
                 on_event(event)
             if not isinstance(event, Reconnected):  # made by us, and no sign of the turn
-                grace_s = _grace_s(event)
-                clock.heard(self._now_s(), grace_s=grace_s)
-                if grace_s < math.inf:
+                _tell(clock, event, self._now_s())
+                if isinstance(event, _ENDING):
                     alarm.moved_up()
             stop = stop_when(event) if stop_when is not None else None
             if isinstance(stop, Failure):
@@ -251,12 +258,17 @@ def _too_big() -> Failure:
     )
 
 
-def _grace_s(event: Event) -> float:
-    """How much longer a turn is waited for after ``event``; without end for most."""
-    if isinstance(event, Ephemeral):
-        return NOTICE_GRACE_S
-    if isinstance(event, TurnError) or (
+_ENDING: Final = (Ephemeral, TurnError, UnreadableEvent)
+"""After which a turn may not be waited for much longer."""
+
+
+def _tell(clock: TurnClock, event: Event, now_s: float) -> None:
+    """Have the clock know how much longer a turn is waited for after ``event``."""
+    is_error = isinstance(event, TurnError) or (
         isinstance(event, UnreadableEvent) and event.name in ("complete", "error", "agent-error")
-    ):
-        return ERROR_GRACE_S
-    return math.inf
+    )
+    clock.heard(now_s, grace_s=ERROR_GRACE_S if is_error else math.inf)
+    if isinstance(event, Ephemeral):
+        clock.noticed(now_s, grace_s=NOTICE_GRACE_S)
+    elif isinstance(event, (Output, ToolUse)):
+        clock.went_on()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
@@ -55,6 +56,7 @@ class Exchange:
         """The id that we send, and the one that the gateway answers with."""
         self.phase: Phase = "send"
         self.sent: SentMessage | None = None
+        self._heard_from_s = math.inf
         self.stopped: Failure | None = None
         """Why the wait ended before the turn did."""
         self.cut_short: str | None = None
@@ -67,9 +69,10 @@ class Exchange:
         self._ended = False
         self._merged_ids: frozenset[str] = frozenset()
 
-    def was_sent(self, sent: SentMessage) -> None:
-        """The gateway has taken the message."""
+    def was_sent(self, sent: SentMessage, now_s: float) -> None:
+        """The gateway has taken the message: what comes from now on is no backlog."""
         self.sent = sent
+        self._heard_from_s = now_s
         self.message_ids |= {sent.message_id}
         self.phase = "turn"
 
@@ -112,7 +115,9 @@ class Exchange:
         told = self._ask_backlog()
         if told is None and self._earliest_ms is not None:
             return Backlog(self._earliest_ms)
-        return told
+        if told is None:
+            return None
+        return replace(told, until_s=min(told.until_s, self._heard_from_s))
 
     def turn(self, rules: TurnRules) -> Turn:
         """Fold what has come so far."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import ssl
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
+import anyio
 import httpx
 
 from lobu_provider.errors import config_error
@@ -84,16 +86,22 @@ def _certificates(ca_file: Path | None) -> ssl.SSLContext:
     return context
 
 
-async def read(reply: Reply, secrets: Iterable[str] = ()) -> HttpReply:
+async def read(
+    reply: Reply, secrets: Iterable[str] = (), *, limit_s: float = math.inf
+) -> HttpReply:
     """Read a plain reply to its end, or to 1 MB: no reply of the gateway comes near.
 
-    ``secrets`` are kept out of whatever quotes the reply.
+    Args:
+        reply: its head has come.
+        secrets: are kept out of whatever quotes the reply.
+        limit_s: what has not come by then is done without.
     """
     body = bytearray()
-    async for chunk in reply.body:
-        body += chunk
-        if len(body) > MAX_REPLY_BYTES:
-            break
+    with anyio.move_on_after(limit_s):
+        async for chunk in reply.body:
+            body += chunk
+            if len(body) > MAX_REPLY_BYTES:
+                break
     return HttpReply(
         method=reply.method,
         url=reply.url,

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import anyio
 
@@ -20,6 +20,12 @@ from lobu_provider.redaction import Redactor, tokens_in
 from lobu_provider.repeating import MAX_RETRY_AFTER_S, repeated
 from lobu_provider.sse import iter_frames
 from lobu_provider.wire_log import WireLog
+
+_READABLE: Final = frozenset({"", "identity", "gzip", "deflate"})
+"""Encodings of a stream that every installation can read."""
+
+REFUSAL_S: Final = 2.0
+"""How long the body is read of what should have been an event stream."""
 
 
 class GatewayRequests:
@@ -167,11 +173,14 @@ class GatewayRequests:
 
     async def _check_stream(self, response: Reply, agent_id: str) -> None:
         kind = response.headers.get("content-type", "")
+        encoding = response.headers.get("content-encoding", "identity").strip().lower()
         if response.status == 200 and "text/event-stream" in kind.lower():
-            return
+            if encoding in _READABLE:
+                return
+            kind = f"one that is compressed as {encoding!r}"
         with mapped_errors("GET", response.url, "connect"):
-            with anyio.fail_after(self._limits.request_s):
-                reply = await read(response, self._all_secrets)
+            # Before anyone sends a message without a stream; the head tells enough.
+            reply = await read(response, self._all_secrets, limit_s=REFUSAL_S)
         if response.status != 200:
             raise error_for(failure_of_reply(reply, "connect", agent_id=agent_id))
         raise error_for(

@@ -85,7 +85,7 @@ class HttpReply:
                     phase=phase,
                 )
             )
-        if value.get("success") is False:
+        if value.get("success", not value.get("error")) is False:
             raise error_for(
                 failure(
                     "gateway",

@@ -67,6 +67,9 @@ _REFUSALS: Final = frozenset({"auth", "not_found", "config", "rate_limit"})
 _LATE_CREATE_S: Final = 3.0
 """How long an interrupted call waits for its session, so as to delete it."""
 
+_LATE_AT_END_S: Final = 0.5
+"""The same where the call has no time left."""
+
 _MAYBE_LEFT: Final = (
     "The call ended while the session was being created; the gateway may have kept it. It ends by "
     "itself after 24 hours."
@@ -160,7 +163,7 @@ async def _create(
         raise
     except asyncio.CancelledError:
         with anyio.CancelScope(shield=True):
-            left_s = max(deadline - anyio.current_time(), client.limits.delete_s / 2)
+            left_s = max(deadline - anyio.current_time(), _LATE_AT_END_S)
             await asyncio.wait([creating], timeout=min(_LATE_CREATE_S, left_s))
             if creating.done() and not creating.cancelled() and creating.exception() is None:
                 if not plan.keep:

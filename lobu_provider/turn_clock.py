@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-Limit = Literal["call", "turn", "idle", "grace"]
+Limit = Literal["call", "turn", "idle", "grace", "notice"]
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,21 @@ class TurnClock:
             "turn": now_s + limits.turn_s,
             "idle": now_s + limits.idle_s,
             "grace": math.inf,
+            "notice": math.inf,
         }
 
     def heard(self, now_s: float, *, grace_s: float = math.inf) -> None:
         """Something of the turn has come; it goes on for at most ``grace_s`` more."""
         self._deadlines["idle"] = now_s + self._idle_s
         self._deadlines["grace"] = min(self._deadlines["grace"], now_s + grace_s)
+
+    def noticed(self, now_s: float, *, grace_s: float) -> None:
+        """What has come ends the turn, unless the agent goes on within ``grace_s``."""
+        self._deadlines["notice"] = now_s + grace_s
+
+    def went_on(self) -> None:
+        """The agent does something."""
+        self._deadlines["notice"] = math.inf
 
     @property
     def deadline_s(self) -> float:

@@ -87,6 +87,9 @@ _MAX_ORNAMENTS: Final = 1000
 """How many notes, or characters of nothing, may stand before a failure text: an answer can be
 millions of them."""
 
+_MAX_SENTENCE: Final = 4000
+"""Characters of an error by which it is classified."""
+
 _MAX_BEGINNING: Final = 2000
 """Characters of an answer in which a failure text is looked for, once the ornaments are gone."""
 
@@ -101,7 +104,7 @@ _MAY_FAIL: Final = re.compile(
 
 def failure_of_error(text: str, error_code: str | None) -> Failure:
     """Classify an ``error`` event by its code, else by its sentence."""
-    kind = _BY_ERROR_CODE.get(error_code or "") or _by_sentence(text)
+    kind = _BY_ERROR_CODE.get(error_code or "") or _by_sentence(text[:_MAX_SENTENCE])
     said = text or error_code or "(no text)"
     coded = f" ({error_code})" if error_code and error_code not in said else ""
     return _failure(kind, f"The gateway ended the turn with an error{coded}: {said}")

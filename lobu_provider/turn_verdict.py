@@ -68,7 +68,8 @@ def _failure_of_complete(complete: Complete) -> Failure | None:
     """A ``complete`` that says of itself that it is none; no gateway we know sends it."""
     data = complete.data
     error, code = data.get("error"), data.get("errorCode")
-    if not error and (code or data.get("success") is False or data.get("status") in _FAILED):
+    says_so = data.get("success") is False or data.get("isError") is True
+    if not error and (code or says_so or data.get("status") in _FAILED):
         error = data
     if not error:
         return None
@@ -76,7 +77,7 @@ def _failure_of_complete(complete: Complete) -> Failure | None:
     return failure_of_error(text, code if isinstance(code, str) else None)
 
 
-_FAILED: Final = ("failed", "error", "cancelled")
+_FAILED: Final = ("failed", "error", "cancelled", "canceled")
 """What the ``status`` of a turn may be that did not succeed."""
 
 

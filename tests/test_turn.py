@@ -374,6 +374,8 @@ def test_the_halves_of_a_surrogate_pair_in_two_pieces_are_one_character() -> Non
         ({"status": "failed"}, "worker"),
         ({"errorCode": "SESSION_TIMEOUT"}, "timeout"),
         ({"error": {"message": "no"}}, "worker"),
+        ({"status": "canceled"}, "worker"),
+        ({"isError": True}, "worker"),
     ],
 )
 def test_an_end_that_says_it_is_none_is_a_failure(told: dict[str, Any], code: str) -> None:

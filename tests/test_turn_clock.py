@@ -42,6 +42,23 @@ def test_of_equal_deadlines_the_wider_is_named() -> None:
     assert clock.first == "call"
 
 
+def test_a_notice_ends_a_turn_unless_the_agent_goes_on() -> None:
+    clock = TurnClock(100, LIMITS, call_deadline_s=400)
+    clock.noticed(100, grace_s=3)
+    assert (clock.deadline_s, clock.first) == (103, "notice")
+    clock.heard(101)  # a sign of the turn that is nothing of the agent's
+    assert clock.deadline_s == 103
+    clock.went_on()
+    assert (clock.deadline_s, clock.first) == (121, "idle")
+
+
+def test_an_error_ends_a_turn_also_where_the_agent_goes_on() -> None:
+    clock = TurnClock(100, LIMITS, call_deadline_s=400)
+    clock.heard(100, grace_s=2)
+    clock.went_on()
+    assert (clock.deadline_s, clock.first) == (102, "grace")
+
+
 def test_without_limits_there_is_no_deadline() -> None:
     assert TurnClock(0, TurnLimits(), call_deadline_s=math.inf).deadline_s == math.inf
 

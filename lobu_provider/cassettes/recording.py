@@ -70,8 +70,9 @@ _DECADES_S: Final = 999_999_999.0
 def _kept(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers that the client looks at; others may hold secrets."""
     kept = {}
-    if headers.get("content-type"):
-        kept["content-type"] = headers["content-type"]
+    for name in ("content-type", "content-encoding"):
+        if headers.get(name):
+            kept[name] = headers[name]
     wait_s = retry_after_s(headers.get("retry-after"), datetime.now(tz=timezone.utc))
     if wait_s is not None:
         # A date would mean another wait whenever it is replayed, but for one that is decades away.

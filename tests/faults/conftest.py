@@ -12,6 +12,7 @@ import pytest
 
 import lobu_provider.conversation
 import lobu_provider.event_stream
+import lobu_provider.gateway_requests
 from tests.cassettes.replayed_too import ReplayedToo
 from tests.wire import wire_answers
 from tests.wire.conftest import library, no_waits, pytest_generate_tests
@@ -23,6 +24,7 @@ __all__ = ["library", "no_waits", "pytest_generate_tests"]
 def short_graces(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is waited for in vain in these tests is not waited for long."""
     monkeypatch.setattr(lobu_provider.event_stream, "FIRST_BYTE_S", 0.2)
+    monkeypatch.setattr(lobu_provider.gateway_requests, "REFUSAL_S", 0.05)
     monkeypatch.setattr(lobu_provider.conversation, "ERROR_GRACE_S", 0.2)
     monkeypatch.setattr(lobu_provider.conversation, "NOTICE_GRACE_S", 0.2)
 

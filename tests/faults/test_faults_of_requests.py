@@ -23,6 +23,7 @@ from tests.wire.wire_answers import (
     queued,
     raw,
     reset,
+    silence,
     stream,
 )
 from tests.wire.wire_gateway import Answer, Exchange
@@ -219,3 +220,24 @@ async def test_a_refused_second_message_keeps_the_first_turn() -> None:
     row = await held("1", "2", events=events, message=[queued, json_reply(429, REFUSED)])
     row.failed("rate_limit", INFRA, "send", retryable=True).kept("", "call_1")
     assert [turn["output"] for turn in row.turns] == ["one", ""]
+
+
+async def test_a_message_reply_that_tells_an_error_is_one() -> None:
+    row = await held(message=json_reply(200, {"error": "nope"}))
+    row.failed("gateway", INFRA, "send", retryable=True)
+    assert "nope" in (row.error or "")
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd"])
+async def test_a_stream_that_is_compressed_unasked_is_told_before_a_message_is_sent(
+    encoding: str,
+) -> None:
+    async def compressed(exchange: Exchange) -> None:
+        head = STREAM_HEAD.removesuffix(b"\r\n") + f"Content-Encoding: {encoding}\r\n\r\n".encode()
+        await exchange.send(head + b"4\r\nabcd\r\n")
+        await silence(exchange)  # the body never ends
+
+    row = await held(events=compressed)
+    row.failed("gateway", INFRA, "connect", retryable=True)
+    assert encoding in (row.error or "")
+    assert row.count("message") == 0
