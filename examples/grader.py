@@ -2,7 +2,8 @@
 
 Real suites name a model here instead, e.g. ``provider: anthropic:messages:...``. This one knows
 what ``context-recall``, ``context-faithfulness``, ``context-relevance`` and ``llm-rubric`` ask for.
-A rubric is met when the text holds each phrase that the rubric puts in double quotes.
+A rubric is met when the text holds each phrase that the rubric puts in double quotes; one without
+such a phrase is never met.
 """
 
 from __future__ import annotations
@@ -28,7 +29,11 @@ def call_api(prompt: str, options: dict[str, Any], context: dict[str, Any]) -> d
 
 def rubric(text: str, wanted: str) -> str:
     """Return whether each quoted phrase of a rubric occurs in the text."""
-    missing = [phrase for phrase in re.findall('"([^"]+)"', wanted) if phrase not in text]
+    phrases = re.findall('"([^"]+)"', wanted)
+    if not phrases:
+        reason = "the rubric quotes no phrase, and this stand-in can judge nothing else"
+        return json.dumps({"pass": False, "score": 0.0, "reason": reason})
+    missing = [phrase for phrase in phrases if phrase not in text]
     reason = f"not found: {', '.join(missing)}" if missing else "each phrase was found"
     return json.dumps({"pass": not missing, "score": float(not missing), "reason": reason})
 

@@ -16,7 +16,7 @@ from lobu_provider.cassettes.replaying import ReplayingHttp
 from lobu_provider.cassettes.tape import Tape
 from lobu_provider.config.gateway_url import SCRIPT_SCHEME
 from lobu_provider.config.settings import Settings
-from lobu_provider.errors import config_error
+from lobu_provider.errors import config_error, error_for, failure
 from lobu_provider.gateway_client import GatewayClient
 from lobu_provider.gateway_http import open_http
 from lobu_provider.http_exchange import Http, RequestLimits
@@ -55,8 +55,8 @@ def open_client(
         tape: records what comes from there, or answers in its place.
 
     Raises:
-        ConfigError: the script cannot be read, the wire log not be written, or the environment's
-            proxy settings not be used.
+        ConfigError: the script cannot be read or does not know the agent, the wire log not be
+            written, or the environment's proxy settings not be used.
     """
     base_url = settings.gateway
     if settings.is_scripted:
@@ -111,6 +111,17 @@ def _scripted_transport(settings: Settings, *, lasting: bool) -> httpx.AsyncBase
 
     name = settings.gateway.removeprefix(SCRIPT_SCHEME)
     gateway = ScriptedGateway(load_script(name, settings.base_dir))
+    known = gateway.script.agents
+    if known is not None and settings.agent_id not in known:  # it would answer 403, as a real one
+        named = ", ".join(map(repr, known)) or "none"
+        raise error_for(
+            failure(
+                "not_found",
+                f"The script {name} does not know the agent {settings.agent_id!r} (its agents: "
+                f"{named}). Name one of them, or add it to 'agents' of the script.",
+                phase="create",
+            )
+        )
     if lasting:
         gateway = _lasting_gateways.setdefault(gateway.script.model_dump_json(), gateway)
     return ScriptedTransport(gateway)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
-from urllib.parse import quote
+
+from lobu_provider.secret_forms import escaped, forms
 
 MASK: Final = "***"
 
@@ -21,15 +22,22 @@ MIN_SECRET_LENGTH: Final = 6
 It is above ``len(MASK)``, so that each replacement shortens the text and the loop ends."""
 
 _SHAPES: Final = (
+    # A word may stand before a token without a gap: "sess_", or the n of a line end in JSON.
     # A personal access token of the gateway; its own check ignores case too.
-    (re.compile(r"\bowl_pat_[A-Za-z0-9._~+/=-]+", re.IGNORECASE), MASK),
+    (re.compile(r"owl_pat_[A-Za-z0-9._~+/=-]+", re.IGNORECASE), MASK),
     # A session token: three hexadecimal blobs, from the create reply; the last may be cut off, and
     # a URL has other colons.
     (
-        re.compile(r"\b[0-9a-f]{16,}(?::|%3a)[0-9a-f]{16,}(?:(?::|%3a)[0-9a-f]*)?", re.IGNORECASE),
+        re.compile(
+            r"(?<![0-9a-f])[0-9a-f]{16,}(?::|%3a)[0-9a-f]{16,}(?:(?::|%3a)[0-9a-f]*)?",
+            re.IGNORECASE,
+        ),
         MASK,
     ),
-    (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=:-]{6,}"), rf"\1 {MASK}"),
+    (
+        re.compile(r"(?i)(?:(?<![a-z0-9])|(?<=\\[nrtbf]))(bearer|basic)\s+[A-Za-z0-9._~+/=:-]{6,}"),
+        rf"\1 {MASK}",
+    ),
     (re.compile(r"(?i)(\b[a-z][a-z0-9+.-]{0,15}://)[^\s/@]{1,512}@"), rf"\1{MASK}@"),
     (
         re.compile(r"(?i)([?&](?:token|access_token|api_key|key|secret|password)=)[^&\s#]+"),
@@ -44,8 +52,11 @@ _PAIR: Final = re.compile(rf'(?<!\\)("{_STRING}"\s*:\s*"){_STRING}', re.DOTALL)
 _SECRET_KEYS: Final = frozenset({"auth", "authorization", "sseurl", "messagesurl"})
 """Keys whose texts are nobody's business, beside those that end in ``token``."""
 
-_SCHEME: Final = re.compile(r"(bearer|basic|token)\s+", re.IGNORECASE)
-"""What a header value may begin with; the secret is what follows."""
+_SECRET: Final = re.compile(r"[A-Za-z0-9._~:+/=-]{16,}")
+"""What is a secret under ``csrfToken``, say; shorter or with a space it may be words of an answer,
+as in ``"typeOfToken": "Bearer"``."""
+
+_CUT_ESCAPE: Final = re.compile(r"\\(?:u[0-9A-Fa-f]{0,3})?\Z")
 
 
 class Redactor:
@@ -56,12 +67,12 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str | None] = ()) -> None:
-        known = {form for s in secrets if s is not None for form in _forms(s.strip())}
+        known = {form for s in secrets if s is not None for form in forms(s.strip())}
         # Longest first: a secret that contains another must go as a whole.
         self._secrets = tuple(
             sorted((s for s in known if len(s) >= MIN_SECRET_LENGTH), key=len, reverse=True)
         )
-        self._in_json = tuple({_escaped(secret) for secret in self._secrets})
+        self._in_json = tuple({escaped(secret) for secret in self._secrets})
 
     def values(self, text: str) -> str:
         """Return ``text`` without the known secrets."""
@@ -76,7 +87,7 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return ``text`` without known secrets and without anything shaped like one."""
-        text = _PAIR.sub(_without_secret, self.values(text))
+        text = _without_texts_of_secret_keys(self.values(text))
         for shape, replacement in _SHAPES:
             text = shape.sub(replacement, text)
         return self.values(text)
@@ -114,54 +125,66 @@ class Redactor:
             return [self.json(item) for item in value]
         return value
 
+    def json_text(self, value: Any) -> Any:
+        """Return a copy of a JSON value in which each string and key is as :meth:`text` has it.
+
+        Before it is written, as there an escape can hide where a secret begins. What stands under
+        a key such as ``token`` is hidden.
+        """
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {
+                self.text(key): MASK
+                if isinstance(item, str) and _is_secret_key(key)
+                else self.json_text(item)
+                for key, item in value.items()
+            }
+        if isinstance(value, (list, tuple)):
+            return [self.json_text(item) for item in value]
+        return value
+
 
 def tokens_in(body: str) -> list[str]:
-    """Return what stands in a reply under a key such as ``token``, at any depth.
+    """Return the texts in a reply that are secrets wherever they are repeated, at any depth.
+
+    That is what stands under ``token``, and what looks like a secret under a longer key of that
+    kind. Under its key everything of that kind is hidden by :meth:`Redactor.text`.
 
     Args:
         body: JSON, or what is left of it: cut off, or with something behind it.
     """
-    pairs = ((_unescaped(found[2]), _unescaped(found[3])) for found in _PAIR.finditer(body))
-    return [text for key, text in pairs if key.lower().endswith("token") and text]
+    pairs = ((_unescaped(found[2]).lower(), _unescaped(found[3])) for found in _PAIR.finditer(body))
+    return [
+        text
+        for key, text in pairs
+        if (text and key == "token") or (key.endswith("token") and _SECRET.fullmatch(text))
+    ]
+
+
+def _is_secret_key(key: str) -> bool:
+    return key.lower() in _SECRET_KEYS or key.lower().endswith("token")
+
+
+def _without_texts_of_secret_keys(text: str) -> str:
+    return _PAIR.sub(_without_secret, text)
 
 
 def _without_secret(pair: re.Match[str]) -> str:
-    key = _unescaped(pair[2]).lower()
-    return f"{pair[1]}{MASK}" if key in _SECRET_KEYS or key.endswith("token") else pair[0]
+    if _is_secret_key(_unescaped(pair[2])):
+        return f"{pair[1]}{MASK}"
+    inside = _unescaped(pair[3])  # with escapes it may be JSON itself
+    hidden = inside if inside == pair[3] else _without_texts_of_secret_keys(inside)
+    return pair[0] if hidden == inside else f"{pair[1]}{escaped(hidden)}"
 
 
 def _unescaped(text: str) -> str:
-    """Return what the inside of a JSON string means; as it is where it is cut within an escape."""
-    try:
-        return str(json.loads(f'"{text}"', strict=False)) if "\\" in text else text
-    except ValueError:
+    """Return what the inside of a JSON string means, without an escape that is cut at its end."""
+    if "\\" not in text:
         return text
-
-
-def _forms(secret: str) -> Iterator[str]:
-    """Yield the ways a secret is written: alone, in a URL, and inside a JSON string."""
-    scheme = _SCHEME.match(secret)
-    for form in (secret, secret[scheme.end() :]) if scheme else (secret,):
-        yield form
-        for kept in _KEPT_IN_URLS:
-            encoded = quote(form, safe=kept, errors="replace")
-            yield encoded
-            yield _ESCAPE.sub(lambda escape: escape[0].lower(), encoded)
-        if not _PLAIN.fullmatch(form):
-            yield json.dumps(form)[1:-1]
-            yield _escaped(form)
-
-
-_KEPT_IN_URLS: Final = ("", "/", "!'()*")
-"""What is not percent-encoded, beside letters, digits and ``-._~``: of RFC 3986 in a query, of a
-path, of JavaScript's ``encodeURIComponent``."""
-
-_ESCAPE: Final = re.compile("%[0-9A-F]{2}")
-
-_PLAIN: Final = re.compile(r"[ !#-\[\]-~]*")
-"""What JSON writes as it is."""
-
-
-def _escaped(text: str) -> str:
-    """Return how a text is written inside a JSON string whose letters are left as they are."""
-    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)[1:-1]
+    for written in (text, _CUT_ESCAPE.sub("", text)):
+        try:
+            return str(json.loads(f'"{written}"', strict=False))
+        except ValueError:
+            continue
+    return text

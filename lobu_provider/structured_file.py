@@ -101,7 +101,8 @@ def parse_yaml(path: Path, text: str, *, strict: bool = False) -> Any:
         return yaml.load(text, _strict_loader() if strict else yaml.SafeLoader)  # noqa: S506 - both are safe loaders
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         what = _yaml_fault(error, text)
-        raise UnreadableFileError(f"{path} is not YAML: {what}", _YAML_FIX) from None
+        fix = _QUESTION_FIX if _is_question(error) else _YAML_FIX
+        raise UnreadableFileError(f"{path} is not YAML: {what}", fix) from None
 
 
 INSTALL_YAML: Final = (
@@ -115,6 +116,24 @@ _JSON_FIX: Final = (
 _YAML_FIX: Final = (
     "Correct it there or just before: close quotes and brackets, indent with spaces and not "
     "tabs, and put text with '{{', ': ' or ' #' in quotes."
+)
+
+_QUESTION_FIX: Final = (
+    "Put text that ends in or holds '?' inside {...} or [...] in quotes. promptfoo reads it "
+    "without them, many other programs do not."
+)
+
+
+def _is_question(error: Any) -> bool:
+    """Whether PyYAML met a ``?`` in a text without quotes, where it alone expects a key."""
+    inside = getattr(error, "context", None) in _IN_BRACKETS
+    return inside and str(getattr(error, "problem", "")).endswith("'?'")
+
+
+_IN_BRACKETS: Final = (
+    "while parsing a flow mapping",
+    "while parsing a flow sequence",
+    "while parsing a flow node",
 )
 
 

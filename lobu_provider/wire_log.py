@@ -80,11 +80,11 @@ class WireLog:
 def _told(value: Any, redactor: Redactor) -> Any:
     if not isinstance(value, str):
         return value
-    try:  # as JSON first: a secret, or the key it is under, may be written with escapes
-        text = json.dumps(redactor.json(parse_json(value)), ensure_ascii=False)
+    try:  # as JSON: a secret, or the key it is under, may be written with escapes
+        told = json.dumps(redactor.json_text(parse_json(value)), ensure_ascii=False)
+        text = redactor.values(told)
     except (ValueError, RecursionError):
-        text = value
-    text = redactor.text(text)
+        text = redactor.text(value)
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}... [cut]"
 
 

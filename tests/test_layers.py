@@ -15,6 +15,7 @@ ROOT = Path(lobu_provider.__file__).parent
 LAYERS = [
     # Lowest first. A module may import from lower layers and, where one entry is a folder, from
     # its own folder. Modules named in one line do not know each other.
+    {"secret_forms"},
     {
         "errors",
         "json_safe",
@@ -85,8 +86,8 @@ THIRD_PARTY = {
               "scripted_gateway.transport", "spans.otlp"},
     "aiohttp": {"http_over_aiohttp"},
     "httpx_sse": {"sse"},
-    "anyio": {"repeating", "gateway_requests", "event_stream", "conversation", "session_life",
-              "promptfoo.provider", "promptfoo.case", "promptfoo.attempts",
+    "anyio": {"repeating", "gateway_http", "gateway_requests", "event_stream", "conversation",
+              "session_life", "promptfoo.provider", "promptfoo.case", "promptfoo.attempts",
               "promptfoo.admission", "promptfoo.time_limit", "promptfoo.tracing", "spans.otlp",
               "promptfoo.replayed_case",
               "cli.asking", "cli.checks.gateway",

@@ -192,6 +192,16 @@ SESSION_TOKEN = f"{'a1' * 12}:{'b2' * 16}:{'c3' * 40}"
         ('{"\\u0074oken": "abc-1", "n": 1}', '{"\\u0074oken": "***", "n": 1}'),
         ('{"id": "s-1", "token": "abc-', '{"id": "s-1", "token": "***'),
         ('{"tokens": "3", "text": "token"}', '{"tokens": "3", "text": "token"}'),
+        (f"sess_{SESSION_TOKEN}", "sess_***"),
+        (f"x\\n{SESSION_TOKEN}\\tsession", "x\\n***\\tsession"),
+        ("x\\nowl_pat_abc123", "x\\n***"),
+        ("x\\nBearer abc.def.ghi", "x\\nBearer ***"),
+        (
+            '{"a": "{\\"token\\": \\"abc-1\\"}", "n": 1}',
+            '{"a": "{\\"token\\": \\"***\\"}", "n": 1}',
+        ),
+        ('{"a": "{\\u0022token\\u0022:\\u0022abc-1', '{"a": "{\\"token\\":\\"***'),
+        ('{"a": "{\\"token\\": \\"abc-1\\u00', '{"a": "{\\"token\\": \\"***'),
         ("Authorization: Bearer abc.def.ghi", "Authorization: Bearer ***"),
         ("authorization: basic dXNlcjpwYXNz", "authorization: basic ***"),
         ("at http://me:secret@gw.example/lobu", "at http://***@gw.example/lobu"),
@@ -203,6 +213,25 @@ SESSION_TOKEN = f"{'a1' * 12}:{'b2' * 16}:{'c3' * 40}"
 )
 def test_our_own_texts_lose_whatever_is_shaped_like_a_secret(text: str, redacted: str) -> None:
     assert Redactor().text(text) == redacted
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+def test_a_token_key_is_seen_however_deep_json_stands_in_json(depth: int) -> None:
+    def nested(token: str) -> str:
+        text = json.dumps({"token": token, "n": 1})
+        for _ in range(depth):
+            text = json.dumps({"body": text, "n": 2})
+        return text
+
+    assert Redactor().text(nested("abc-1")) == nested(MASK)
+
+
+def test_a_json_value_loses_what_looks_like_a_secret_string_by_string() -> None:
+    value = [{"x": ["a\b" + SESSION_TOKEN, 3, None]}, {"accessToken": "abc", SESSION_TOKEN: "y"}]
+    assert Redactor(["s3cret-value"]).json_text(value) == [
+        {"x": [f"a\b{MASK}", 3, None]},
+        {"accessToken": MASK, MASK: "y"},
+    ]
 
 
 def test_an_agents_answer_is_never_altered_by_a_guess() -> None:
@@ -239,7 +268,11 @@ def test_a_text_is_shortened_after_its_secrets_are_gone() -> None:
     [
         ('{"token": "abc-123"}', ["abc-123"]),
         ('{"\\u0074oken": "\\u0061bc-123"}', ["abc-123"]),
-        ('{"data": [{"Token": "abc-123", "accessToken": "def-456"}]}', ["abc-123", "def-456"]),
+        (
+            '{"data": [{"Token": "abc-123", "accessToken": "def-456-ghi-789-j"}]}',
+            ["abc-123", "def-456-ghi-789-j"],
+        ),
+        ('{"typeOfToken": "Bearer", "csrfToken": "refund policy of ours"}', []),
         ('{"token": "abc-123"}\n<!-- proxy -->', ["abc-123"]),
         ('{"agentId": "s-1", "token": "abc-12', ["abc-12"]),
         ('{"token": "", "tokens": "x", "auth": "none", "expiresAt": 3}', []),

@@ -69,7 +69,7 @@ def _check_operators(wanted: Mapping[str, Any], operators: list[str], place: str
     if kind == "$any":
         return [] if value is True else [f"{place}.$any: expected true, got {show(value)}"]
     if not isinstance(value, str) or not value:
-        return [f"{place}.{kind}: expected a text, got {show(value)}"]
+        return [f"{place}.{kind}: expected a text, got {show(value)}{_date_hint(value)}"]
     flags = wanted.get("$flags", "")
     if flags not in ("", "i"):
         return [f'{place}.$flags: expected "i", got {show(flags)}']
@@ -105,15 +105,15 @@ def _of_objects(
     wanted: Mapping[str, Any], actual: Any, rules: ArgumentRules, path: str
 ) -> list[str]:
     if not isinstance(actual, Mapping):
-        hint = "" if wanted else " (YAML: a date without quotes arrives as {})"
-        return [_differs(path, show(wanted) + hint, actual)]
+        return [_differs(path, show(wanted) + _date_hint(wanted), actual)]
     found: list[str] = []
     for key in sorted_keys(wanted):
         at = _join(path, key)
         if key in actual:
             found += differences(wanted[key], actual[key], rules, at)
         elif not rules.ignores(at):
-            found.append(f"{at}: expected {_show_wanted(wanted[key])}, but it is missing")
+            expected = _show_wanted(wanted[key]) + _date_hint(wanted[key])
+            found.append(f"{at}: expected {expected}, but it is missing")
     if rules.exact:
         for key in sorted_keys(actual):
             at = _join(path, key)
@@ -142,6 +142,11 @@ def _by_operator(wanted: Mapping[str, Any], actual: Any, path: str) -> list[str]
         text = _as_text(actual)
         fits = text is not None and pattern.found_in(text)
     return [] if fits else [_differs(path, _show_wanted(wanted), actual)]
+
+
+def _date_hint(wanted: Any) -> str:
+    empty = isinstance(wanted, Mapping) and not wanted
+    return " (YAML: a date without quotes arrives as {}; put it in quotes)" if empty else ""
 
 
 def _as_text(value: Any) -> str | None:

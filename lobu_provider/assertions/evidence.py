@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from lobu_provider.assertions.values import is_number, json_text, show, times
+from lobu_provider.assertions.values import is_blank, is_number, json_text, show, times
 
 _CUT_MARK: Final = re.compile(r"\.\.\. \[cut: [0-9]+ characters\]")
 
@@ -189,7 +189,7 @@ def _snippets(summary: Any) -> list[str]:
     found = summary.get("snippets") if isinstance(summary, Mapping) else None
     items = found if isinstance(found, list) else []
     texts = [item.get("text") if isinstance(item, Mapping) else None for item in items]
-    return [text for text in texts if isinstance(text, str) and text.strip()]
+    return [text for text in texts if isinstance(text, str) and not is_blank(text)]
 
 
 def _holes(metadata: Mapping[str, Any], turns: Sequence[Mapping[str, Any]]) -> list[str]:

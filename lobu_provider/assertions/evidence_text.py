@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from lobu_provider.assertions.evidence import Call, Evidence
-from lobu_provider.assertions.values import json_text, show, times
+from lobu_provider.assertions.values import is_blank, json_text, show, times
 
 MAX_TEXT: Final = 30_000
 """Characters of the whole, notes at its head not counted."""
@@ -160,7 +160,7 @@ def _written(line: _Line, cut: int) -> str:
     text = line.text if over <= 0 else f"{line.text[:allowed]}... [cut: {over} characters]"
     if not line.quoted:
         return line.heading + text
-    if not text.strip():
+    if is_blank(text):
         return f"{line.heading} (no text)"
     return "\n> ".join([line.heading, *re.split("\r\n|[\n\r\v\f\x85\u2028\u2029]", text)])
 

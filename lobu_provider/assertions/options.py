@@ -11,7 +11,14 @@ from typing import Any, Final
 
 from lobu_provider.assertions.arguments import check_arguments
 from lobu_provider.assertions.patterns import pattern_problems
-from lobu_provider.assertions.values import did_you_mean, is_number, same, show, sorted_keys
+from lobu_provider.assertions.values import (
+    did_you_mean,
+    is_blank,
+    is_number,
+    same,
+    show,
+    sorted_keys,
+)
 
 _TOOL: Final = {"tool": "names", "pattern": "text", "flags": "flags", "exactName": "yes or no"}
 _ARGUMENTS: Final = {
@@ -126,7 +133,7 @@ def _check_value(key: str, kind: str, value: Any) -> list[str]:
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and value.strip() != ""
+    return isinstance(value, str) and not is_blank(value)
 
 
 def _is_texts(value: Any) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Final, Literal
 
-MAX_PLACES: Final = 10_000
+MAX_PLACES: Final = 3_000
 """Places of a pattern, which repeats multiply."""
 
 _MAX_KEPT: Final = 2000

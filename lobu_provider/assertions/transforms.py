@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from lobu_provider.assertions.evidence import Evidence, read_evidence
 from lobu_provider.assertions.evidence_text import evidence_text
+from lobu_provider.assertions.values import is_blank
 
 NOTHING: Final = "No context was retrieved."
 """No more, e.g. that a search failed: a grader would compare those words with the test's."""
@@ -34,7 +35,7 @@ def transform(name: str, context: Any) -> str:
 def retrieved_context(evidence: Evidence) -> str:
     """Return what the searches found, each text once, or :data:`NOTHING`."""
     given = evidence.response["metadata"].get("retrievedContext")
-    if isinstance(given, str) and given.strip():
+    if isinstance(given, str) and not is_blank(given):
         return given
     # Without snippets nothing was found; with them the joined text was dropped, the row being big.
     return "\n\n".join(evidence.snippets) or NOTHING

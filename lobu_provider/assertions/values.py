@@ -20,6 +20,18 @@ _SAFE_INTEGER: Final = 2**53
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
+BLANKS: Final = (
+    "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+"""White space as JavaScript's ``trim`` has it; Python's ``strip`` knows other characters."""
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a text is empty or nothing but white space."""
+    return not text.strip(BLANKS)
+
+
 def is_number(value: Any) -> TypeGuard[float]:
     """Return whether a value is a JSON number; ``True`` is none."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

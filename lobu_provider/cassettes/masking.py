@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from lobu_provider.cassettes.placeholders import pieces
+from lobu_provider.cassettes.placeholders import ROLES, pieces
 from lobu_provider.config.redact_rules import DEEP, RedactRules, Step
 from lobu_provider.redaction import MASK, Redactor
 
@@ -34,6 +34,13 @@ class Masker:
         self._redactor = Redactor(secrets)
         self._rules = rules or RedactRules()
         self.has_masked = False
+        self._hidden: set[str] = set()
+        """Ids that stand where a path points."""
+
+    @property
+    def has_paths(self) -> bool:
+        """Whether the config names any JSON path."""
+        return bool(self._rules.paths)
 
     def text(self, text: str) -> str:
         """Return a text without what is to be hidden."""
@@ -83,9 +90,27 @@ class Masker:
             }
         return self.json(value)
 
-    def ids(self, ids: Mapping[str, str]) -> dict[str, str]:
-        """Return the table of ids. Only secrets go: ids that became equal would be one."""
-        return {name: self._redactor.values(value) for name, value in ids.items()}
+    def at_paths(self, value: Any) -> Any:
+        """Return a copy of a JSON value that still has its ids and times, masked at the paths.
+
+        Ids stay, so that they can be told apart, and :meth:`ids` hides them.
+        """
+        for path in self._rules.paths:
+            value = self._at_path(value, path, keeps_ids=True)
+        return value
+
+    def ids(self, ids: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+        """Return the table of ids: what is hidden in one still tells it from the others.
+
+        Args:
+            ids: by placeholder, the id, and the id with the placeholders of others in it.
+        """
+        told = {}
+        for name, (given, shown) in ids.items():
+            masked = MASK if given in self._hidden else self.text(shown)
+            self.has_masked = self.has_masked or masked != shown
+            told[name] = shown if masked == shown else f"{masked}-{name.strip('<>')}"
+        return told
 
     def _texts(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -96,26 +121,36 @@ class Masker:
             return [self._texts(item) for item in value]
         return value
 
-    def _at_path(self, value: Any, path: Sequence[Step]) -> Any:
+    def _at_path(
+        self, value: Any, path: Sequence[Step], key: str | None = None, *, keeps_ids: bool = False
+    ) -> Any:
         if not path:
             if isinstance(value, str) and pieces(value)[::2] == ["", ""]:
                 return value
+            if keeps_ids and key in ROLES and isinstance(value, str) and value:
+                self._hidden.add(value)
+                return value
             self.has_masked = self.has_masked or value != MASK
             return MASK
+
+        def below(item: Any, path: Sequence[Step], key: str | None = key) -> Any:
+            return self._at_path(item, path, key, keeps_ids=keeps_ids)
+
         step, rest = path[0], path[1:]
         if step == DEEP:
-            return self._in_all(self._at_path(value, rest), path)
+            return _in_all(below(value, rest), path, below)
         if step is None:
-            return self._in_all(value, rest)
+            return _in_all(value, rest, below)
         if isinstance(value, Mapping) and step in value:
-            return {k: self._at_path(v, rest) if k == step else v for k, v in value.items()}
+            return {k: below(v, rest, k) if k == step else v for k, v in value.items()}
         if isinstance(value, list) and isinstance(step, int) and step < len(value):
-            return [self._at_path(v, rest) if i == step else v for i, v in enumerate(value)]
+            return [below(v, rest) if i == step else v for i, v in enumerate(value)]
         return value
 
-    def _in_all(self, value: Any, path: Sequence[Step]) -> Any:
-        if isinstance(value, Mapping):
-            return {key: self._at_path(item, path) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self._at_path(item, path) for item in value]
-        return value
+
+def _in_all(value: Any, path: Sequence[Step], below: Callable[..., Any]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: below(item, path, key) for key, item in value.items()}
+    if isinstance(value, list):
+        return [below(item, path) for item in value]
+    return value

@@ -45,6 +45,11 @@ def pieces(text: str) -> list[str]:
     return re.split(f"({_ANY.pattern})", text)
 
 
+def names_in(text: str) -> list[str]:
+    """Return the placeholders in a text."""
+    return _ANY.findall(text)
+
+
 class Names:
     """The placeholders of one cassette.
 
@@ -62,12 +67,12 @@ class Names:
         self._counts: dict[str, int] = {}
 
     @property
-    def ids(self) -> dict[str, str]:
-        """Placeholder to id. An id in which another one stands has that one's placeholder."""
-        told = {}
+    def ids(self) -> dict[str, tuple[str, str]]:
+        """Placeholder to id, as it is and with the placeholder of any other one that is in it."""
+        told: dict[str, tuple[str, str]] = {}
         for given, name in self._by_id.items():
             others = {i: p for i, p in self._free.items() if i != given}
-            told[name] = _replaced(given, others)
+            told[name] = (given, _replaced(given, others))
         return told
 
     def learn(self, value: Any, *, session: bool = False) -> None:

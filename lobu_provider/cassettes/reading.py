@@ -8,6 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from lobu_provider.cassettes.line_checks import (
+    check_about,
+    check_line,
+    checked_ids,
+    checked_times,
+    finite,
+    no_number,
+    time_ms,
+)
 from lobu_provider.cassettes.placeholders import with_times
 from lobu_provider.cassettes.written import VERSION
 
@@ -113,14 +122,19 @@ def parse_cassette(text: str) -> Cassette:
     recorded = lines[-1].get("recorded")
     if not isinstance(recorded, dict):
         raise CassetteFault("it is incomplete: the last line, 'recorded', is missing")
+    if recorded.get("clash"):
+        raise CassetteFault("one run recorded two different conversations for it")
     try:
+        check_about(about)
         return Cassette(
             about=about,
-            requests=_requests(lines[1:-1], recorded["times"]),
+            requests=_requests(lines[1:-1], checked_times(recorded["times"])),
             recorded_at=str(recorded["at"]),
             by=str(recorded["by"]),
-            ids={str(name): str(value) for name, value in recorded["ids"].items()},
+            ids=checked_ids(recorded["ids"]),
         )
+    except RecursionError:
+        raise CassetteFault("it is damaged: a line is nested too deeply") from None
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as exc:
         said = f"no {exc}" if isinstance(exc, KeyError) else str(exc)
         raise CassetteFault(f"it is damaged: {said}") from None
@@ -128,7 +142,7 @@ def parse_cassette(text: str) -> Cassette:
 
 def _object(line: str, number: int) -> dict[str, Any]:
     try:
-        value = json.loads(line)
+        value = json.loads(line, parse_constant=no_number, parse_float=finite)
     except (ValueError, RecursionError) as exc:
         raise CassetteFault(f"it is damaged: line {number} is not JSON: {exc}") from None
     if not isinstance(value, dict):
@@ -156,7 +170,10 @@ def _requests(lines: list[dict[str, Any]], times: list[list[Any]]) -> list[Recor
                 streams.append(requests[-1])
         else:
             index = len(requests) - 1
-            streams[int(line.get("stream", 1)) - 1].stream.append(Happening(line, own[0], index))
+            stream = line.get("stream", 1)
+            if stream > len(streams):
+                raise ValueError(f"something is of stream {stream}, and {len(streams)} are opened")
+            streams[stream - 1].stream.append(Happening(line, own[0], index))
     return requests
 
 
@@ -173,7 +190,8 @@ def _timed(
             raise ValueError(f"line {number} is of no kind that this version knows")
         if len(own) < count:
             raise ValueError(f"line {number} has {len(own)} times and needs {count}")
-        yield with_times(line, own[count:]), [float(time) for time in own[:count]]
+        check_line(line, number)
+        yield with_times(line, own[count:]), [time_ms(time, number) for time in own[:count]]
 
 
 def _count(line: Mapping[str, Any]) -> int | None:

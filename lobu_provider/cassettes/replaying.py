@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import httpx
 
-from lobu_provider.cassettes.exact_text import body_bytes, frame_bytes
+from lobu_provider.cassettes.exact_text import body_bytes, bytes_of_text, frame_bytes
 from lobu_provider.cassettes.network_faults import raised
 from lobu_provider.cassettes.player import Player
 from lobu_provider.cassettes.reading import Happening, Recorded
@@ -62,7 +62,9 @@ class ReplayingHttp:
 def _reply(
     method: str, url: str, status: int, headers: Mapping[str, str], body: AsyncIterator[bytes]
 ) -> Reply:
-    return Reply(method, url, status, httpx.Headers(dict(headers)), body, _nothing)
+    # A header may hold bytes that are not ASCII.
+    told = [(bytes_of_text(name), bytes_of_text(value)) for name, value in headers.items()]
+    return Reply(method, url, status, httpx.Headers(told), body, _nothing)
 
 
 async def _for_ever() -> None:

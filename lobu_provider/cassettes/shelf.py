@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,12 @@ from lobu_provider.cassettes.key import CassetteKey, first_difference
 from lobu_provider.cassettes.reading import read_about
 
 _NAME: Final = re.compile(r".*-([0-9a-f]{12})\.jsonl")
+
+
+_LOCK_PAUSE_S: Final = 0.005
+_LOCK_WAIT_S: Final = 60.0
+_LOCK_OLD_S: Final = 20.0
+"""Whoever holds a lock writes one file; one that is older was left by a process that was killed."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,30 @@ class Shelf:
         with tempfile.TemporaryFile(dir=self.folder):
             return
 
+    @contextlib.contextmanager
+    def alone_with(self, digest: str) -> Iterator[None]:
+        """Keep other workers from a hash, while its file is looked at and written.
+
+        Raises:
+            OSError: the lock cannot be made, or others do not let go of it.
+        """
+        lock = self.folder / f".{digest}.lock"
+        give_up_s = time.monotonic() + _LOCK_WAIT_S
+        while True:
+            try:
+                os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+                break
+            except FileExistsError:
+                if time.monotonic() > give_up_s:
+                    raise
+                if _is_left_over(lock):
+                    lock.unlink(missing_ok=True)
+                time.sleep(_LOCK_PAUSE_S)
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+
     def save(self, path: Path, text: str) -> None:
         """Write a file of this folder in one moment: who reads sees the old one or the new one.
 
@@ -89,6 +120,13 @@ def digest_in(path: Path) -> str | None:
     """Return the hash in a file's name; ``None`` for a name that is none of a cassette."""
     found = _NAME.fullmatch(path.name)
     return found[1] if found is not None else None
+
+
+def _is_left_over(lock: Path) -> bool:
+    try:
+        return time.time() - lock.stat().st_mtime > _LOCK_OLD_S
+    except OSError:  # it has just been removed
+        return False
 
 
 def _likeness(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> int:

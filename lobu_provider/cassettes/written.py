@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from lobu_provider.cassettes.exact_text import body_line, frame_line, json_of
 from lobu_provider.cassettes.masking import Masker
+from lobu_provider.cassettes.masking_streams import mask_cut_texts, mask_values
 from lobu_provider.cassettes.placeholders import Names, without_times
 from lobu_provider.cassettes.tape import Tape, TapedPart, TapedReply, TapedRequest
 
@@ -41,6 +42,7 @@ def written(
     *,
     recorded_at: str,
     by: str,
+    mark: Mapping[str, str] | None = None,
 ) -> str:
     """Return the text of a cassette.
 
@@ -50,20 +52,27 @@ def written(
         masker: hides what must not be in a file.
         recorded_at: in ISO 8601.
         by: the version of this package.
+        mark: what else the last line tells.
     """
     tape.finish()
     lines = list(_lines(tape))
     for line in lines:
+        for part in ("body", "data"):
+            if part in line.content:
+                line.content[part] = masker.at_paths(line.content[part])
         line.content = without_times(line.content, line.times)
     names = Names(_dumped(line.content) for line in lines)
     for line in lines:
         _learn(line, names)
     for line in lines:
         line.content = _without_ids(line, names)
-        line.content = _masked(line, masker)
+    contents = mask_cut_texts([line.content for line in lines], masker)
+    for line, content in zip(lines, contents, strict=True):
+        line.content = _masked(content, masker, is_reply=line.is_reply)
     recorded = {
         "at": recorded_at,
         "by": by,
+        **(mark or {}),
         "ids": masker.ids(names.ids),
         "times": [line.times for line in lines],
     }
@@ -146,13 +155,13 @@ def _without_ids(line: _Line, names: Names) -> dict[str, Any]:
     return content
 
 
-def _masked(line: _Line, masker: Masker) -> dict[str, Any]:
-    content = dict(line.content)
+def _masked(line: Mapping[str, Any], masker: Masker, *, is_reply: bool) -> dict[str, Any]:
+    content = dict(line)
     for part in ("body", "data"):
         if part in content:
-            content[part] = (masker.reply if line.is_reply else masker.json)(content[part])
+            content[part] = (masker.reply if is_reply else masker.json)(content[part])
     if "text" in content:
-        content["text"] = masker.raw(content["text"])
+        content["text"] = masker.raw(mask_values(content, masker))
     for part in ("request", "event"):
         if part in content:
             content[part] = masker.words(content[part])

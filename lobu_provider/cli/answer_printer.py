@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any, Final
 
 import click
 
-from lobu_provider.cli.common import say
+from lobu_provider.cli.common import printable, say
 from lobu_provider.events import Card, Ephemeral, Event, Output, ToolUse
 from lobu_provider.json_safe import json_words, safe_text
 from lobu_provider.redaction import MIN_SECRET_LENGTH, Redactor
@@ -88,7 +89,9 @@ class AnswerPrinter:
 
     def _print(self, text: str) -> None:
         if text:
-            click.echo(safe_text(text), nl=False)
+            # A file gets the answer as it is; a terminal must not be driven by it.
+            is_terminal = sys.stdout.isatty()
+            click.echo(printable(text) if is_terminal else safe_text(text), nl=False)
             self._line_is_open = not text.endswith("\n")
 
     def _end_line(self) -> None:

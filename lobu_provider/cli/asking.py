@@ -19,7 +19,9 @@ from lobu_provider.conversation import Conversation
 from lobu_provider.errors import Failure, LobuError
 from lobu_provider.errors import failure as failure_of
 from lobu_provider.promptfoo.call_plan import plan_call
+from lobu_provider.promptfoo.call_record import CallRecord
 from lobu_provider.promptfoo.provider import LobuProvider
+from lobu_provider.promptfoo.response import turn_warnings
 from lobu_provider.redaction import Redactor
 from lobu_provider.session_life import open_conversation
 
@@ -63,29 +65,32 @@ async def _converse(
     token = find_token(settings)
     secrets += [token, *settings.headers.values()]
     warnings = [*settings.warnings, *plan.warnings]
-    failure: Failure | None = None
+    record = CallRecord(message_count=len(plan.messages))
+    client = open_client(settings, token)
     try:
         with anyio.CancelScope() as scope:
             with abort.cancelling(scope.cancel):
                 async with (
-                    open_client(settings, token) as client,
+                    client,
                     open_conversation(
                         client, plan.session, timeout_s=settings.timeout_s, warnings=warnings
                     ) as conversation,
                 ):
-                    secrets.append(conversation.session.token)
-                    failure = await _say_all(conversation, plan.messages, secrets)
+                    record.turns = conversation.turns
+                    secrets += [conversation.session.token, *client.session_tokens]
+                    await _say_all(conversation, plan.messages, secrets)
     finally:
-        for warning in warnings:
+        secrets += client.session_tokens  # also of a conversation that never opened
+        for warning in [*warnings, *turn_warnings(record.turns)]:
             say(Redactor(secrets).text(f"warning: {warning}"))
     if scope.cancelled_caught:
         return failure_of("cancelled", "The conversation was interrupted.", phase="turn")
-    return failure
+    return record.first_failure  # what came after the end of a turn included
 
 
 async def _say_all(
     conversation: Conversation, messages: Sequence[str], secrets: Sequence[str | None]
-) -> Failure | None:
+) -> None:
     """Say one message after another, up to the first turn that fails."""
     for message in messages:
         if len(messages) > 1:
@@ -94,8 +99,7 @@ async def _say_all(
             turn = await conversation.say(message, printer.on_event)
             printer.finish(turn)
         if turn.failure is not None:
-            return turn.failure
-    return None
+            return
 
 
 def _context(turns: Sequence[str]) -> dict[str, Any]:

@@ -6,14 +6,16 @@ from pathlib import Path
 
 import click
 
-from lobu_provider.cli.common import ExitCode, print_json, say
+from lobu_provider.cli.common import ExitCode, print_json
 from lobu_provider.cli.results_options import (
     FILE,
     ResultsCommand,
     json_option,
+    make_folder,
     refuse_overwriting,
     results_argument,
     shards_option,
+    tell,
     write_lines,
 )
 
@@ -21,7 +23,11 @@ from lobu_provider.cli.results_options import (
 @click.command(cls=ResultsCommand, short_help="Keep a run as a baseline to compare with.")
 @results_argument
 @click.option("--to", "target", type=FILE, required=True, metavar="FILE", help="The baseline.")
-@click.option("--force", is_flag=True, help="Also bless a run that is not whole.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Also bless a run that is not whole, and replace a FILE that is no baseline.",
+)
 @shards_option
 @json_option
 def bless(
@@ -31,7 +37,8 @@ def bless(
 
     It holds verdicts, scores, latencies, tool calls with their arguments, and the reasons of
     failures; no variables, answers or ids. What looks like a secret is replaced by ***. An older
-    baseline in FILE is replaced. A run with failures can be blessed: they are then known.
+    baseline in FILE is replaced; a folder that is missing is made. A run with failures can be
+    blessed: they are then known.
 
     \b
     Example:
@@ -40,24 +47,29 @@ def bless(
     \b
     Exit codes:
       0  written
-      2  wrong option, a file that is no results file, or FILE cannot be written
+      2  wrong option, a file that is no results file, or FILE cannot be written or is no baseline
       3  the run is not whole; nothing was written
     """
-    from lobu_provider.results.baseline import baseline_lines
+    from lobu_provider.results.baseline import baseline_lines, is_other_file
     from lobu_provider.results.completeness import gaps_of
     from lobu_provider.results.runs import group_tests, read_run
 
     refuse_overwriting(results, target)
+    if not force and is_other_file(target):
+        raise click.UsageError(
+            f"{target} is there and no baseline; name another file, or --force to replace it."
+        )
     run = read_run(results)
     gaps = gaps_of(run, shards)
     for gap in gaps:
-        say(gap)
+        tell(gap)
     if gaps and not force:
-        say("Nothing was written. --force blesses it all the same.")
+        tell("Nothing was written. --force blesses it all the same.")
         raise click.exceptions.Exit(ExitCode.GATEWAY)
+    make_folder(target)
     write_lines(target, baseline_lines(run))
     tests = len(group_tests(run.rows))
     if as_json:
         print_json({"file": str(target), "tests": tests, "rows": len(run.rows), "gaps": gaps})
     else:
-        say(f"{target}: {len(run.rows):,} rows of {tests:,} tests")
+        tell(f"{target}: {len(run.rows):,} rows of {tests:,} tests")

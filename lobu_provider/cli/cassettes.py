@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lobu_provider.cli.common import Command, ExitCode, print_json, printable, say
+from lobu_provider.cli.workflow_commands import without_commands
 
 if TYPE_CHECKING:
     from lobu_provider.cassettes.reading import Cassette
@@ -18,6 +19,10 @@ _FOLDER = click.argument(
     type=click.Path(exists=True, file_okay=False, path_type=Path),
 )
 _FILE = click.argument("cassette", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+
+
+def _shown(text: str) -> str:
+    return printable(without_commands(text))
 
 
 @click.group(short_help="List, show, prune, convert and import recorded conversations.")
@@ -59,7 +64,7 @@ def list_(folder: Path, as_json: bool) -> None:
         print_json(rows)
     for row in [] if as_json else rows:
         told = row.get("fault") or f"{row['turns']} turns, {row['agent']}, {row['recordedAt']}"
-        click.echo(printable(f"{row['file']}: {told}"))
+        click.echo(_shown(f"{row['file']}: {told}"))
     if any("fault" in row for row in rows):
         raise click.exceptions.Exit(ExitCode.FAILED)
 
@@ -90,17 +95,17 @@ def show(cassette: Path, as_json: bool) -> None:
         print_json({**about, "recordedAt": read.recorded_at, "told": rows, "error": failed})
         return
     title = read.about.get("description") or cassette.name
-    click.echo(printable(f"{title}\n{read.about.get('agent')}, recorded {read.recorded_at}"))
+    click.echo(_shown(f"{title}\n{read.about.get('agent')}, recorded {read.recorded_at}"))
     for row in rows:
-        click.echo(printable(f"\n[{row['turn']}] user: {row['user']}"))
+        click.echo(_shown(f"\n[{row['turn']}] user: {row['user']}"))
         for call in row["toolCalls"]:
             end = " (failed)" if call.get("isError") else ""
-            click.echo(printable(f"    {call['name']} {json_words(call.get('input'))}{end}"))
-        click.echo(printable(f"    agent: {row['output']}"))
+            click.echo(_shown(f"    {call['name']} {json_words(call.get('input'))}{end}"))
+        click.echo(_shown(f"    agent: {row['output']}"))
         if row["error"]:
-            click.echo(printable(f"    {row['error']}"))
+            click.echo(_shown(f"    {row['error']}"))
     if failed:
-        click.echo(printable(f"\n{failed}"))
+        click.echo(_shown(f"\n{failed}"))
 
 
 @cassettes.command(cls=Command, short_help="Remove what the last run did not use.")
@@ -121,7 +126,7 @@ def prune(folder: Path, yes: bool) -> None:
         raise click.exceptions.Exit(ExitCode.USAGE)
     unused = [p for p in Shelf(folder).files() if p.parent == folder and p.name not in used]
     for path in unused:
-        click.echo(printable(str(path)))
+        click.echo(_shown(str(path)))
         if yes:
             path.unlink(missing_ok=True)
     what = "removed" if yes else "not used by the last run; --yes removes them"
@@ -169,7 +174,7 @@ def import_(recordings: tuple[Path, ...], folder: Path) -> None:
     for path in recordings:
         try:
             written = imported(path, folder)
-            click.echo(printable(str(written.path)))
+            click.echo(_shown(str(written.path)))
             if written.replaces:
                 say(f"{path}: it took the place of a recording of the same conversation.")
         except RawFault as exc:

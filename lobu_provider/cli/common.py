@@ -10,7 +10,7 @@ code  meaning
       model provider, a time limit in the turn); ``doctor`` found a fault on this side; a fault of
       our own; of results: the agent failed, a rate was not reached, something got worse
 2     usage: the command line, the environment or a file that it names must change; nothing was
-      sent to a gateway
+      sent to a gateway; or the output cannot be written, whatever was done before
 3     the gateway gave no answer to work with: not reachable, not a Lobu gateway, token or agent
       refused, the connection lost, or a time limit ran out before the message was sent; for
       ``doctor``: and no fault on this side was found; of results: nothing is known for sure
@@ -52,7 +52,8 @@ EXIT_CODES: Final = """\b
 Exit codes:
   0    done
   1    the turn failed or ran out of time, doctor found a fault, or in results the agent failed
-  2    the command line, the environment or a file must change; nothing was sent
+  2    the command line, the environment or a file must change; nothing was sent; or the
+       output cannot be written
   3    the gateway is not reachable, refused the token or the agent, or did not take the message
        within the time limit; of results: infrastructure failed, or the run is not whole
   130  interrupted by Ctrl-C

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from lobu_provider.cli.common import ExitCode, print_json, say
+from lobu_provider.cli.common import ExitCode, print_json
 from lobu_provider.cli.results_options import (
     FILE,
     ResultsCommand,
     json_option,
     print_lines,
     shards_option,
+    tell,
 )
 
 
@@ -87,9 +88,9 @@ def compare(
     else:
         print_lines((comparison_markdown if as_markdown else comparison_text)(found))
     for gap in gaps:
-        say(gap)
+        tell(gap)
     for gap in old_gaps:
-        say(f"OLD: {gap}")
+        tell(f"OLD: {gap}")
     if found.of("regression"):
         raise click.exceptions.Exit(ExitCode.FAILED)
     if gaps or found.of("unjudged"):

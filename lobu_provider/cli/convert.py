@@ -145,6 +145,7 @@ def _as_json(done: Conversion) -> dict[str, Any]:
 
 def _tell(done: Conversion, *, is_written: bool) -> None:
     """Write the report for people; on stderr when the config itself is on stdout."""
+    from lobu_provider.cli.checks.promptfoo_tool import FOR_ANY_NODE
     from lobu_provider.convert.conversion import KINDS, told_once
 
     def line(text: str = "") -> None:
@@ -172,4 +173,4 @@ def _tell(done: Conversion, *, is_written: bool) -> None:
         line('  export LOBU_ASSERTIONS="$(lobu-provider path assertions)"')
         line('  export PROMPTFOO_PYTHON="$(command -v python3)"')
         for file in done.files:
-            line(f"  npx promptfoo@latest eval -c {shlex.quote(str(file.path))}")
+            line(f"  npx promptfoo@{FOR_ANY_NODE} eval -c {shlex.quote(str(file.path))}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from lobu_provider.cli.common import Command, ExitCode, print_json, printable, say
+from lobu_provider.cli.workflow_commands import without_commands
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -64,7 +65,7 @@ def report_drift(
     if as_json:
         print_json([case.told() for case in cases])
     else:
-        click.echo(printable(table(cases)))
+        click.echo(printable(without_commands(table(cases))))
     if junit_path is not None:
         try:
             junit_path.write_text(junit(cases), "utf-8")

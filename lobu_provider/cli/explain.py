@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lobu_provider.cli.common import print_json, say
+from lobu_provider.cli.common import print_json
 from lobu_provider.cli.results_options import (
     FILE,
     ResultsCommand,
     json_option,
     print_lines,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -102,9 +103,9 @@ def explain(
     if told["repeats"] > 1:
         passed = sum(one.outcome == "passed" for one in chosen.rows)
         click.echo(f"row {told['repeat']} of {told['repeats']}, of which {passed} passed")
-    click.echo(f"again: {command}")
+    print_lines([f"again: {command}"])
     if not exact:
-        say("The command may select more than this test. See -c, and docs/results.md.")
+        tell("The command may select more than this test. See -c, and docs/results.md.")
 
 
 def _chosen_test(tests: Sequence[Test], name: str | None, provider: str | None) -> Test:

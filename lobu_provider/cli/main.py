@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import sys
+from contextlib import suppress
 from importlib import import_module
-from typing import Final
+from typing import Final, NoReturn
 
 import click
 
-from lobu_provider.cli.common import EXIT_CODES
+from lobu_provider.cli.common import EXIT_CODES, ExitCode, say
 
 _COMMANDS: Final = (
     "ask",
@@ -62,7 +65,32 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; what the terminal cannot show is written as an escape."""
+    if sys.stdout is None:
+        _end_unheard("it is closed")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    cli(prog_name="lobu-provider")
+    try:
+        cli(prog_name="lobu-provider")
+    except OSError as exc:
+        if exc.errno not in _UNWRITABLE or exc.filename is not None:
+            raise
+        _end_unheard(exc.strerror or str(exc))
+
+
+_UNWRITABLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
+"""Of a disk that is full, a terminal that is gone, a descriptor that is not for writing. A pipe
+that nobody reads is click's business: it ends with 1 and without a word."""
+
+
+def _end_unheard(reason: str) -> NoReturn:
+    with suppress(OSError):  # nobody to be told either
+        say(
+            f"error: The output cannot be written: {reason}. Send stdout to a file or to /dev/null."
+        )
+    for descriptor in (1, 2):  # else Python tries once more to write what is left, and complains
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        if nothing != descriptor:
+            os.dup2(nothing, descriptor)
+            os.close(nothing)
+    raise SystemExit(ExitCode.USAGE)

@@ -52,7 +52,7 @@ from lobu_provider.cli.common import Command, ExitCode, say
     "--promptfoo",
     "program",
     metavar="PROGRAM",
-    help="Default: promptfoo of node_modules or PATH, else npx promptfoo@latest.",
+    help="Default: promptfoo of node_modules or PATH, else npx promptfoo@0.121.20.",
 )
 def record(
     config: Path,
@@ -117,10 +117,10 @@ def _run(command: Sequence[str], environment: dict[str, str], *, stdout: int | N
 
 
 def _promptfoo(program: str | None, config: Path) -> list[str]:
-    from lobu_provider.cli.checks.promptfoo_tool import find_promptfoo
+    from lobu_provider.cli.checks.promptfoo_tool import FOR_ANY_NODE, find_promptfoo
 
     found = program or find_promptfoo([config.absolute().parent, Path.cwd()])
-    return [str(found)] if found is not None else ["npx", "--yes", "promptfoo@latest"]
+    return [str(found)] if found is not None else ["npx", "--yes", f"promptfoo@{FOR_ANY_NODE}"]
 
 
 def _folder_of(config: Path) -> Path:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from lobu_provider.cli.common import ExitCode, print_json, say
+from lobu_provider.cli.common import ExitCode, print_json
 from lobu_provider.cli.results_options import (
     FILE,
     ResultsCommand,
     json_option,
-    print_lines,
     rate_options,
     refuse_overwriting,
     results_argument,
     shards_option,
+    tell,
     write_lines,
 )
 
@@ -142,7 +142,8 @@ def _write(
         if summary:
             write_lines(Path(summary), bounded(lines, MOST_OF_A_SUMMARY), append=True)
     if github:
-        print_lines(annotation_commands(tests, gaps))
+        for command in annotation_commands(tests, gaps):
+            click.echo(command)
 
 
 def _document(run: Run, decision: Gate, gate: bool) -> dict[str, object]:
@@ -158,15 +159,15 @@ def _tell(run: Run, decision: Gate, gate: bool) -> None:
 
     whole = summarize(run.rows)
     apart = f"; not judged: {unjudged_words(whole)}" if whole.unjudged else ""
-    say(f"{whole.passed} of {whole.judged} judged rows passed{apart}")
+    tell(f"{whole.passed} of {whole.judged} judged rows passed{apart}")
     if not gate:
         return
     for state in decision.required:
-        say(f"required {state.state:<8}{state.test or state.requirement}: {state.why}")
+        tell(f"required {state.state:<8}{state.test or state.requirement}: {state.why}")
     for text in decision.failures:
-        say(f"failed: {text}")
+        tell(f"failed: {text}")
     for text in decision.doubts:
-        say(f"unknown: {text}")
+        tell(f"unknown: {text}")
     for text in decision.notes:
-        say(f"note: {text}")
-    say(f"gate: {decision.answer}")
+        tell(f"note: {text}")
+    tell(f"gate: {decision.answer}")

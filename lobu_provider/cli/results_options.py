@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from lobu_provider.cli.common import Command, ExitCode, say
+from lobu_provider.cli.workflow_commands import without_commands
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -24,7 +25,7 @@ class ResultsCommand(Command):
         try:
             return super().invoke(ctx)
         except ResultsError as error:
-            say(f"error: {error}")
+            tell(f"error: {error}")
             unfinished = isinstance(error, UnfinishedResultsError)
             ctx.exit(ExitCode.GATEWAY if unfinished else ExitCode.USAGE)
 
@@ -87,20 +88,52 @@ def rate_options(command: _F) -> _F:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print a document on stdout."""
+    """Print a document for people on stdout; nothing in it is a command to GitHub Actions."""
     for line in lines:
-        click.echo(line)
+        click.echo(without_commands(line))
+
+
+def tell(text: str) -> None:
+    """Tell a person on stderr; nothing in it is a command to GitHub Actions."""
+    say(without_commands(text))
 
 
 def refuse_overwriting(results: Sequence[Path], *targets: Path | None) -> None:
-    """Refuse to write over a file that is read.
+    """Refuse to write over a file that is read, or over one that was just written.
 
     Raises:
-        click.UsageError: a target is one of the results.
+        click.UsageError: a target is one of the results, or another target.
     """
+    taken = {path.resolve() for path in results}
+    written = set[Path]()
     for target in targets:
-        if target is not None and target.resolve() in {path.resolve() for path in results}:
+        if target is None:
+            continue
+        place = target.resolve()
+        if place in taken:
             raise click.UsageError(f"{target} holds the results; write to another file.")
+        if place in written and not _is_no_plain_file(place):
+            raise click.UsageError(f"{target} is to be written twice; name two files.")
+        written.add(place)
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder of a file that is about to be written.
+
+    Raises:
+        ResultsError: the system does not let us.
+    """
+    from lobu_provider.results.faults import ResultsError
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResultsError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _is_no_plain_file(path: Path) -> bool:
+    """Whether it is there and nothing can be kept in it, such as a device."""
+    return path.exists() and not path.is_file()
 
 
 def write_lines(path: Path, lines: Iterable[str], *, append: bool = False) -> None:
@@ -111,7 +144,7 @@ def write_lines(path: Path, lines: Iterable[str], *, append: bool = False) -> No
     """
     from lobu_provider.results.faults import ResultsError
 
-    in_place = append or (path.exists() and not path.is_file())  # such as a device
+    in_place = append or _is_no_plain_file(path)
     target = path if in_place else path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with target.open("a" if append else "w", encoding="utf-8", newline="\n") as out:

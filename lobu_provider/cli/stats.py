@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lobu_provider.cli.common import ExitCode, print_json, say
+from lobu_provider.cli.common import ExitCode, print_json
 from lobu_provider.cli.results_options import (
     ResultsCommand,
     json_option,
@@ -14,6 +14,7 @@ from lobu_provider.cli.results_options import (
     rate_options,
     results_argument,
     shards_option,
+    tell,
 )
 
 
@@ -74,11 +75,11 @@ def stats(
     else:
         print_lines(stats_text(tests, whole, tries))
     for text in [*gaps, *below]:
-        say(text)
+        tell(text)
     if below:
         raise click.exceptions.Exit(ExitCode.FAILED)
     asked = rates.overall is not None or rates.each is not None
     unknown = gaps or any(summarize(test.rows).verdict == "unjudged" for test in tests)
     if asked and unknown:
-        say("The rates are reached by what was judged, which is not all.")
+        tell("The rates are reached by what was judged, which is not all.")
         raise click.exceptions.Exit(ExitCode.GATEWAY)

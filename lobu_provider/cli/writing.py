@@ -10,13 +10,18 @@ from pathlib import Path
 from lobu_provider.errors import config_error
 
 
+def is_there(path: Path) -> bool:
+    """Whether something has this name, be it a link that leads nowhere."""
+    return path.exists() or path.is_symlink()
+
+
 def refuse_to_overwrite(paths: Iterable[Path], force: bool) -> None:
     """Refuse before anything is written when one of the files is there.
 
     Raises:
         ConfigError: a file exists, and ``force`` is not given.
     """
-    there = [str(path) for path in paths if path.exists() or path.is_symlink()]
+    there = [str(path) for path in paths if is_there(path)]
     if there and not force:
         verb = "exists" if len(there) == 1 else "exist"
         raise config_error(

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lobu_provider.assertions.options import check_options
-from lobu_provider.assertions.patterns import pattern_problems
 from lobu_provider.assertions.turn_groups import check_groups
 from lobu_provider.convert.literals import Literals
+from lobu_provider.convert.regex_meaning import same_in_javascript, same_in_turns
 from lobu_provider.convert.suite import Case, RubricCheck, SourceError, TextCheck, ToolCheck
 
 OURS: Final = "file://{{env.LOBU_ASSERTIONS}}:"
@@ -72,9 +72,9 @@ def _own(check: TextCheck) -> dict[str, Any] | None:
         return None
     value = Literals.raw(check.value)
     if check.kind == "regex":
+        # promptfoo runs JavaScript without flags.
         is_plain = not check.ignore_case and not check.value.startswith("(?")
-        # JavaScript reads its own patterns as they are; those of Python only in the dialect.
-        if not is_plain or (check.engine == "python" and pattern_problems(check.value)):
+        if not is_plain or (check.engine == "python" and not same_in_javascript(check.value)):
             return None
     own: dict[str, Any] = {"type": check.kind, "value": value}
     if check.strip:
@@ -83,10 +83,10 @@ def _own(check: TextCheck) -> dict[str, Any] | None:
 
 
 def _dialect(check: TextCheck) -> str | None:
-    """Return a regex in the dialect of ``turns``; ``None`` when it has no place there."""
-    insensitive = check.ignore_case and not check.value.startswith("(?i)")
-    pattern = f"(?i){check.value}" if insensitive else check.value
-    return None if pattern_problems(pattern) else pattern
+    """Return a regex in the dialect of ``turns``; ``None`` where that finds other texts."""
+    if check.engine == "python" or not same_in_turns(check.value, check.ignore_case):
+        return None
+    return f"(?i){check.value}" if check.ignore_case else check.value
 
 
 def _item(check: TextCheck, literals: Literals) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def _environment(suite: Suite) -> list[Note]:
     return [
         Note("differs", suite.source, "", _FILLED_IN, case.name)
         for case in suite.cases
-        if re.search(r"\{\{-?\s*env\b", repr((case.turns, case.checks)))
+        if re.search(r"\{\{-?\s*env\b", repr(case))
     ]
 
 

@@ -9,6 +9,9 @@ from lobu_provider.assertions.values import did_you_mean, is_number, show
 
 _MISSING: Final = object()
 
+MAX_NUMBER: Final = 1_000_000_000
+"""Larger ones, such as ``.inf``, are a slip; sums of them are no numbers any more."""
+
 
 class Fields:
     """One mapping of a source file; each fault becomes a line in ``problems``.
@@ -80,21 +83,22 @@ class Fields:
         whole: bool = False,
         required: bool = False,
     ) -> float:
-        """Return a number from ``least`` (or above it) to ``most``."""
+        """Return a number from ``least`` (or above it) to ``most``, at most :data:`MAX_NUMBER`."""
         value = self._value(key, required=required)
         if value is _MISSING:
             return default
         fits = (
             is_number(value)
             and (value > least if above else value >= least)
-            and (most is None or value <= most)
+            and value <= (MAX_NUMBER if most is None else most)
             and (not whole or value == int(value))
         )
         if fits:
             return int(value) if value == int(value) else float(value)
         kind = "a whole number" if whole else "a number"
         bound = f"above {least:g}" if above else f"from {least:g}"
-        upper = f" to {most:g}" if most is not None else ""
+        upper = f" to {most:g}" if most is not None else f", not over {MAX_NUMBER:,}"
+        upper = upper if most is not None or (is_number(value) and value > MAX_NUMBER) else ""
         self._expected(key, f"{kind} {bound}{upper}", value)
         return default
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lobu_provider.assertions.values import did_you_mean
-from lobu_provider.convert.fields import Fields, plain
+from lobu_provider.convert.fields import Fields, plain, show_value
 from lobu_provider.convert.hubzoid_tools import fake_checks, tool_checks
 from lobu_provider.convert.lobu_yaml import CHECKS_NOTHING, PIN_A_GRADER
 from lobu_provider.convert.markdown_case import take_apart
@@ -45,7 +45,7 @@ def read_hubzoid_case(path: Path, agent: str | None = None) -> Suite:
         UnreadableFileError: the file cannot be read.
     """
     problems: list[str] = []
-    parts = take_apart(path, read_text(path), problems)
+    parts = take_apart(path, read_text(path), problems, KEYS)
     folder, name = _name_of(path)
     fields = Fields(parts.keys, "", problems)
     unknown = fields.unknown(KEYS)
@@ -66,6 +66,8 @@ def read_hubzoid_case(path: Path, agent: str | None = None) -> Suite:
         _tell_of_the_judge(notes)
     elif "threshold" in fields:
         notes.add("lost", "threshold", "does nothing without criteria")
+    if parts.lead:
+        notes.add("lost", "body", f"no section before the first heading: {show_value(parts.lead)}")
     if not checks:
         notes.add("differs", "", CHECKS_NOTHING)
     case = Case(

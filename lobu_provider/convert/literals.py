@@ -35,9 +35,12 @@ class Literals:
 
     @staticmethod
     def raw(text: str) -> str:
-        """Return a text so that it comes out of one filling in as it is."""
-        if not _TEMPLATE.search(text):
+        """Return a text so that it is not loaded, and comes out of one filling in as it is."""
+        if Literals.is_plain(text):
             return text
+        if "endraw" in text:
+            quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+            return f'{{{{ "{quoted}" }}}}'
         return f"{{% raw %}}{text}{{% endraw %}}"
 
     def in_config(self, value: Any) -> Any:

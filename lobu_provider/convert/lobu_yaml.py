@@ -36,6 +36,7 @@ _KEYS: Final = (
 )  # fmt: skip
 _TURN_KEYS: Final = ("content", "assert")
 _ASSERTION_KEYS: Final = ("type", "value", "weight", "options")
+_OPTION_KEYS: Final = ("case_insensitive",)
 
 
 def is_lobu_eval(data: Any) -> bool:
@@ -143,7 +144,7 @@ class _Reader:
         value = assertion.text("value", required=True) or ""
         weight = assertion.number("weight", 1, least=0)
         options = assertion.mapping("options")
-        self._tell_unknown(options, ("case_insensitive",))
+        self._tell_unknown(options, _OPTION_KEYS)
         ignore_case = options.flag("case_insensitive", kind == "regex")
         if kind == "contains":
             return TextCheck("icontains" if ignore_case else "contains", value, weight, turn)
@@ -180,7 +181,10 @@ class _Reader:
     def _tell_unknown(self, fields: Fields, known: tuple[str, ...]) -> None:
         for key in fields.unknown(known):
             known_keys = ", ".join(known)
-            self._note("lost", fields.path(key), f"is no key of the format (keys: {known_keys})")
+            told = f"is no key of the format (keys: {known_keys})"
+            if key in _OPTION_KEYS and "options" in known:
+                told += f"; it stands under options, as in  options: {{{key}: true}}"
+            self._note("lost", fields.path(key), told)
 
     def _note(self, kind: Any, field: str, text: str) -> None:
         note = Note(kind, str(self._path), field, text, self._name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +15,8 @@ _PROMPT: Final = ("prompt", "input", "ask")
 _CRITERIA: Final = ("criteria", "rubric", "expect", "expected")
 _HEADING: Final = re.compile(r"[ ]{0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _FENCE: Final = re.compile(r"[ ]{0,3}(```+|~~~+)")
-_TURN: Final = re.compile(r"turn[ \t]+(\d+)")
+_TURN: Final = re.compile(r"turn[ \t]+([0-9]{1,4})\b.*")
+_KEY: Final = re.compile(r"([a-z_]+)[ \t]*:")
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,22 @@ class MarkdownCase:
     turns: tuple[str, ...]
     is_conversation: bool
     criteria: str | None
+    lead: str
+    """What stands before the first section, which nothing reads; empty where there is none."""
 
 
-def take_apart(path: Path, text: str, problems: list[str]) -> MarkdownCase:
-    """Return the parts of a case; faults are appended to ``problems``."""
-    head, body = _frontmatter(text.replace("\r\n", "\n"), problems)
+def take_apart(
+    path: Path, text: str, problems: list[str], known_keys: Collection[str] = ()
+) -> MarkdownCase:
+    """Return the parts of a case.
+
+    Args:
+        path: for messages.
+        text: the file's.
+        problems: faults are appended.
+        known_keys: of the frontmatter; where one begins the body, the frontmatter is not closed in.
+    """
+    head, body = _frontmatter(text.replace("\r\n", "\n"), problems, known_keys)
     keys: Any = {}
     if head is not None:
         try:
@@ -43,12 +55,18 @@ def take_apart(path: Path, text: str, problems: list[str]) -> MarkdownCase:
         problems.append(f"frontmatter: expected keys, got {show_value(keys)}")
         keys = {}
     turns, is_conversation, criteria = _body(body, problems)
-    return MarkdownCase(keys, tuple(turns), is_conversation, criteria)
+    return MarkdownCase(keys, tuple(turns), is_conversation, criteria, _lead(body))
 
 
-def _frontmatter(text: str, problems: list[str]) -> tuple[str | None, str]:
+def _frontmatter(
+    text: str, problems: list[str], known_keys: Collection[str]
+) -> tuple[str | None, str]:
     lines = text.split("\n")
     if lines[0].rstrip() != "---":
+        first = next((line for line in lines if line.strip()), "")
+        key = _KEY.match(first)
+        if first.strip() == "---" or (key is not None and key[1] in known_keys):
+            problems.append("frontmatter: --- must be the file's first line, or no key is read")
         return None, text
     end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), None)
     if end is None:
@@ -98,6 +116,16 @@ def _sections(body: str) -> Iterator[tuple[str, str]]:
         title, lines = found, []
     if title is not None:
         yield title, "\n".join(lines)
+
+
+def _lead(body: str) -> str:
+    """Return the text before the first known section of a body that has one."""
+    lead: list[str] = []
+    for line, heading in _lines(body):
+        if heading is not None and _known(heading) is not None:
+            return "\n".join(lead).strip()
+        lead.append(line)
+    return ""
 
 
 def _headings(body: str) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from lobu_provider.cassettes.placeholders import ROLES, TIME_KEYS
@@ -37,6 +38,20 @@ def differences(old: Told, new: Told, *, with_text: bool = False) -> list[Differ
         new: what was recorded of the same conversation later.
         with_text: compare the answers too; an agent words them otherwise almost every time.
     """
+    found = list(_field(None, "attempts", _attempts(old), _attempts(new)))
+    for number, (one, other) in enumerate(zip(old.earlier, new.earlier, strict=False), start=1):
+        found += [
+            replace(difference, field=f"{difference.field} (attempt {number})")
+            for difference in _of_attempt(one, other, with_text=with_text)
+        ]
+    return found + _of_attempt(old, new, with_text=with_text)
+
+
+def _attempts(told: Told) -> str:
+    return str(len(told.earlier) + 1)
+
+
+def _of_attempt(old: Told, new: Told, *, with_text: bool) -> list[Difference]:
     found = list(_field(None, "session", _failure(old), _failure(new)))
     found += _field(None, "turns", str(len(old.turns)), str(len(new.turns)))
     for number, (one, other) in enumerate(zip(old.turns, new.turns, strict=False), start=1):
@@ -107,12 +122,19 @@ def _cards(events: Sequence[Event]) -> str:
 _WORDS: Final = frozenset({"question", "content", "text", "message", "label", "prompts"})
 
 
+_ONCE: Final = re.compile(r"(?i)([a-z][a-z0-9+.-]*://[^\s?#]*)[?#].*", re.DOTALL)
+"""A URL with a query or fragment: what is in there is often good for one time."""
+
+
 def _behaviour(value: Any) -> Any:
     if isinstance(value, Mapping):
         left_out = _NO_BEHAVIOUR | _WORDS
         return {key: _behaviour(item) for key, item in value.items() if key not in left_out}
     if isinstance(value, list):
         return [_behaviour(item) for item in value]
+    if isinstance(value, str):
+        found = _ONCE.fullmatch(value)
+        return value if found is None else found[1]
     return value
 
 

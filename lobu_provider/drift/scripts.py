@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lobu_provider.cassettes.reading import Cassette
-from lobu_provider.drift.told_turns import Told, told_by
+from lobu_provider.drift.told_turns import Told, attempts_of, told_by
 from lobu_provider.events import Ephemeral, Event
 from lobu_provider.turn import ToolCall, Turn
 
@@ -36,18 +36,19 @@ def script_of(cassette: Cassette) -> dict[str, Any]:
 
 
 def _errors(cassette: Cassette) -> dict[int, str]:
-    """Return the gateway's own words for what failed, by the number of the turn."""
+    """Return the gateway's own words for what failed, by the number of the last attempt's turn."""
+    requests = [request for one in attempts_of(cassette)[-1:] for request in one.requests]
     sent = [
-        request.line["body"].get("messageId")
-        for request in cassette.requests
+        str(request.line["body"].get("messageId"))
+        for request in requests
         if isinstance(request.line.get("body"), dict) and "content" in request.line["body"]
     ]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(sent), start=1)}
     found: dict[int, str] = {}
-    for line in (h.line for request in cassette.requests for h in request.stream):
+    for line in (h.line for request in requests for h in request.stream):
         data = line.get("data")
         if line.get("event") in ("error", "agent-error") and isinstance(data, dict):
-            number = numbers.get(data.get("messageId"))
+            number = numbers.get(str(data.get("messageId")))
             if number is not None:
                 found.setdefault(number, str(data.get("error")))
     return found

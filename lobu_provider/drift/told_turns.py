@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from lobu_provider.cassettes.player import Player, kind_of
@@ -22,19 +23,19 @@ _BEYOND_S: Final = 60.0
 
 @dataclass(frozen=True)
 class Told:
-    """What a cassette tells of its conversation; of several attempts the last one."""
+    """What a cassette tells of its conversation; of several attempts, that of the last one."""
 
     turns: Sequence[Turn]
     failure: Failure | None = None
     """Why there was no conversation."""
+    earlier: Sequence[Told] = ()
+    """The attempts before the last one, by 'retries'."""
 
 
 def told_by(cassette: Cassette) -> Told:
     """Replay a cassette without a config: no limits, no stops, whatever was said is said."""
-    attempt = _last_attempt(cassette)
-    if attempt is None:
-        return Told(())
-    return run_skipping(lambda: _hold(attempt), start_s=0.0)
+    told = [run_skipping(partial(_hold, one), start_s=0.0) for one in attempts_of(cassette)]
+    return replace(told[-1], earlier=told[:-1]) if told else Told(())
 
 
 async def _hold(cassette: Cassette) -> Told:
@@ -74,20 +75,28 @@ async def _say(talk: Conversation, messages: Sequence[str]) -> None:
             return
 
 
-def _last_attempt(cassette: Cassette) -> Cassette | None:
-    """Return what begins with the last session that was created, or was to be."""
+def attempts_of(cassette: Cassette) -> list[Cassette]:
+    """Cut a cassette at each session that was created, or was to be at last.
+
+    A creation that failed and was made again within an attempt is left out.
+    """
     creates = [r for r in cassette.requests if kind_of(r.method, r.path) == "create"]
-    made = [r for r in creates if 200 <= int(r.reply.get("reply", 0)) < 300]
-    if not creates:
-        return None
-    begin = (made or creates)[-1]
+    begins = [
+        r.index for r in creates if 200 <= int(r.reply.get("reply", 0)) < 300 or r is creates[-1]
+    ]
+    ends = [*begins[1:], len(cassette.requests)]
+    return [_part(cassette, begin, end) for begin, end in zip(begins, ends, strict=False)]
+
+
+def _part(cassette: Cassette, begin: int, end: int) -> Cassette:
+    """Return a cassette of some requests; what a stream brought after the last one is left out."""
     requests = [
         replace(
             one,
-            index=one.index - begin.index,
-            stream=[replace(h, after=h.after - begin.index) for h in one.stream],
+            index=one.index - begin,
+            stream=[replace(h, after=h.after - begin) for h in one.stream if h.after < end],
         )
-        for one in cassette.requests[begin.index :]
+        for one in cassette.requests[begin:end]
     ]
     return replace(cassette, requests=requests)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +19,8 @@ TESTS: Final = 3
 """How many tests the first config has."""
 
 _DEFAULT_AGENT: Final = "support-agent"
-_CASSETTES: Final = "      cassettes: ./cassettes # recorded, for LOBU_CASSETTE_MODE\n"
+CASSETTES: Final = "      cassettes: ./cassettes # recorded, for LOBU_CASSETTE_MODE\n"
+"""The line of the config, under ``config:``, that the workflow needs."""
 
 
 class _Template(Template):
@@ -53,7 +54,7 @@ def starter_files(place: Place, *, ci: bool = False, shards: int = 1) -> list[Ne
                 {
                     "agent": _quoted(agent),
                     "description": _quoted(f"Evals of {agent}"),
-                    "cassettes": _CASSETTES if ci else "",
+                    "cassettes": CASSETTES if ci else "",
                 },
             ),
         ),
@@ -74,18 +75,21 @@ def starter_files(place: Place, *, ci: bool = False, shards: int = 1) -> list[Ne
     return made
 
 
-def ignore_line(place: Place) -> str:
-    """Return the line for .gitignore: what promptfoo writes with ``-o``."""
+def ignore_lines(place: Place) -> list[str]:
+    """Return the lines for .gitignore: what promptfoo and ``report`` write, run here or there."""
     folder = place.folder.relative_to(place.root).as_posix()
-    return f"/{'' if folder == '.' else f'{folder}/'}results*.json"
+    folders = ["/"] if folder == "." else ["/", f"/{folder}/"]
+    return [f"{one}{name}" for one in folders for name in ("results*.json", "junit*.xml")]
 
 
-def with_line(text: str, line: str) -> str | None:
-    """Return the text of a .gitignore with a line added; ``None`` when it has it already."""
-    if line in (known.strip() for known in text.splitlines()):
+def with_lines(text: str, lines: Sequence[str]) -> str | None:
+    """Return the text of a .gitignore with lines added; ``None`` when it has all of them."""
+    known = {line.strip() for line in text.splitlines()}
+    missing = [line for line in lines if line not in known]
+    if not missing:
         return None
     end = "" if not text or text.endswith("\n") else "\n"
-    return f"{text}{end}{line}\n"
+    return f"{text}{end}" + "".join(f"{line}\n" for line in missing)
 
 
 def _filled(name: str, values: Mapping[str, str]) -> str:

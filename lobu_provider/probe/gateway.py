@@ -103,7 +103,8 @@ async def probe(
             if not asks_health or await _is_reachable(client, target, found):
                 await _try_session(client, target, found, thread or f"lobu-check-{uuid4()}")
     except LobuError as error:
-        found.append(_failed("gateway", target, error.failure))
+        is_agent = target.settings.is_scripted and error.failure.code == "not_found"
+        found.append(_failed("agent" if is_agent else "gateway", target, error.failure))
 
 
 async def _is_reachable(client: GatewayClient, target: Target, found: list[Finding]) -> bool:
@@ -198,6 +199,8 @@ def _failed(check: str, target: Target, failure: Failure) -> Finding:
     # The failure's own message ends with what to do about it.
     finding = fault(check, target, f"[{failure.code}] {failure.message}")
     fix = _FIXES.get(failure.code, finding.fix)
+    if failure.code == "not_found" and target.settings.is_scripted:
+        fix = "Set 'agent' / LOBU_AGENT to one that the script knows."
     if failure.code == "auth":
         fix = token_fix(target.settings)
     return replace(finding, fix=fix, is_gateway=failure.code != "config", code=failure.code)

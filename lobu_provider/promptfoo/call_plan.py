@@ -56,6 +56,9 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
             "None of the conversation's earlier calls had a thread to go on in, so this one began "
             "a fresh one."
         )
+    has_id = bool(_mapping(test.get("metadata")).get("conversationId"))
+    if not has_id and live is not None and _is_shared(context):
+        warnings.append(_SHARED_THREAD)
     warnings += message_warnings(messages)
     config = settings.config
     pinned = live or config.thread
@@ -68,7 +71,7 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
             keep=config.thread is not None
             or config.keep_session
             # Any value that is not empty counts, as for promptfoo: also a number.
-            or bool(_mapping(test.get("metadata")).get("conversationId")),
+            or has_id,
             dry_run=config.dry_run,
             provider=config.provider,
             model=config.model,
@@ -76,6 +79,23 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
         warnings=tuple(warnings),
         evaluation_id=_text(context.get("evaluationId")),
         said_before=_said_before(context) if live is not None else (),
+    )
+
+
+_SHARED_THREAD: Final = (
+    "The prompt template names _conversation and this test has no metadata.conversationId, so it "
+    "shares one conversation with all tests that have none. Give each conversation, also one of a "
+    "single test, its own conversationId."
+)
+
+
+def _is_shared(context: Mapping[str, Any]) -> bool:
+    """Whether promptfoo, and not the test's author, told of an earlier call with a thread."""
+    calls = _mapping(context.get("vars")).get("_conversation")
+    test = _mapping(context.get("test"))
+    own = "_conversation" in _mapping(test.get("vars"))
+    return (
+        bool(test) and not own and _earlier_session(calls, context.get("repeatIndex")) is not None
     )
 
 

@@ -37,7 +37,7 @@ def build_response(record: CallRecord) -> dict[str, Any]:
     warnings = [
         *record.warnings,
         *([record.ended_early] if record.ended_early is not None else ()),
-        *_turn_warnings(record.turns),
+        *turn_warnings(record.turns),
     ]
     # Each part is made JSON-safe once, what a gateway may nest before all else: that bounds it.
     described = _told(record)
@@ -113,7 +113,7 @@ def _message(redactor: Redactor, text: str) -> str:
     return text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}..."
 
 
-def _turn_warnings(turns: Sequence[Turn]) -> list[str]:
+def turn_warnings(turns: Sequence[Turn]) -> list[str]:
     """Each warning once, with the turns it is about."""
     numbers: dict[str, list[str]] = {}
     for number, turn in enumerate(turns, start=1):

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from lobu_provider.cassettes.clashes import Clash, put, run_mark
 from lobu_provider.cassettes.key import CassetteKey
 from lobu_provider.cassettes.masking import Masker
 from lobu_provider.cassettes.player import Player
@@ -18,11 +19,12 @@ from lobu_provider.cassettes.tape import Tape
 from lobu_provider.cassettes.uses import note_use
 from lobu_provider.cassettes.written import written
 from lobu_provider.ci import is_ci
-from lobu_provider.config.cassette_rules import MODE_VARIABLE, CassetteRules
+from lobu_provider.config.cassette_rules import CassetteRules
 from lobu_provider.config.settings import Settings
-from lobu_provider.errors import LobuError, error_for, failure
+from lobu_provider.errors import failure
 from lobu_provider.promptfoo.call_plan import CallPlan
 from lobu_provider.promptfoo.call_record import CallRecord
+from lobu_provider.promptfoo.tape_faults import clash, fault, missing, record_again, shown_path
 
 _UNSAVED = frozenset({"cancelled", "internal", "cassette"})
 """Codes of calls that did not come to an end of their own."""
@@ -62,21 +64,20 @@ class Recording:
             return
         shelf = Shelf(self.rules.folder)
         masker = Masker([*record.secrets, *self.tape.tokens], self.rules.redact)
-        path = shelf.place_for(self.key, _title(self.key, self.description, masker))
-        shown = _shown(path, self.base_dir)
+        title = _title(self.key, self.description, masker)
         at = datetime.now(tz=timezone.utc).isoformat(timespec="seconds")
         try:
             if self.tape.is_too_big:
                 raise OSError("more than 64 MB came")
-            about = about_of(self.key, self.description)
-            shelf.save(path, written(self.tape, about, masker, recorded_at=at, by=_version()))
-        except OSError as exc:
-            said = f"The cassette {shown} was not written: {exc.strerror or exc}."
-            if record.first_failure is None:
-                record.failure = failure("cassette", said, phase="turn")
-            else:
-                record.warnings.append(said)
+            path = put(shelf, self.key, title, self._written(masker, at))
+        except Clash as exc:
+            self._fail(record, clash(shown_path(exc.path, self.base_dir)))
             return
+        except OSError as exc:
+            shown = shown_path(shelf.place_for(self.key, title), self.base_dir)
+            self._fail(record, f"The cassette {shown} was not written: {exc.strerror or exc}.")
+            return
+        shown = shown_path(path, self.base_dir)
         if self.run is not None:
             note_use(self.rules.folder, self.run, path)
         record.cassette = {"mode": "recorded", "file": shown, "recordedAt": at}
@@ -84,6 +85,18 @@ class Recording:
             record.warnings.append(
                 f"Something was masked in the cassette {shown}, so a replay says *** there."
             )
+
+    def _written(self, masker: Masker, at: str) -> str:
+        about = about_of(self.key, self.description)
+        mark = run_mark(self.run)
+        return written(self.tape, about, masker, recorded_at=at, by=_version(), mark=mark)
+
+    @staticmethod
+    def _fail(record: CallRecord, said: str) -> None:
+        if record.first_failure is None:
+            record.failure = failure("cassette", said, phase="turn")
+        else:
+            record.warnings.append(said)
 
 
 def tape_for(
@@ -108,22 +121,22 @@ def tape_for(
         try:
             shelf.prepare()
         except OSError as exc:
-            raise _fault(
+            raise fault(
                 f"The folder {str(rules.folder)!r} of config.cassettes cannot be written to: "
                 f"{exc.strerror or exc}. Name another one, or make this one writable."
             ) from None
         return Recording(rules, key, description, settings.base_dir, plan.evaluation_id)
     title = _title(key, description, Masker(settings.secrets, rules.redact))
     path = shelf.place_for(key, title)
-    shown = _shown(path, settings.base_dir)
+    shown = shown_path(path, settings.base_dir)
     if not path.exists():
         if rules.mode == "auto":
             return None
-        raise _missing(shelf, key, description, shown)
+        raise missing(shelf, about_of(key, description), shown)
     try:
         cassette = read_cassette(path)
     except CassetteFault as exc:
-        raise _fault(f"The cassette {shown} cannot be replayed: {exc}. {record_again()}") from None
+        raise fault(f"The cassette {shown} cannot be replayed: {exc}. {record_again()}") from None
     if plan.evaluation_id is not None:
         note_use(rules.folder, plan.evaluation_id, path)
     told = {"mode": "replayed", "file": shown, "recordedAt": cassette.recorded_at}
@@ -141,27 +154,6 @@ def about_of(key: CassetteKey, description: str | None) -> dict[str, Any]:
         "key": key.digest,
         **key.told(),
     }
-
-
-def record_again() -> str:
-    """Return the sentence that says how a cassette is recorded."""
-    return (
-        f"Record it with: {MODE_VARIABLE}=record promptfoo eval (or lobu-provider record CONFIG)."
-    )
-
-
-def _missing(shelf: Shelf, key: CassetteKey, description: str | None, shown: str) -> LobuError:
-    near = shelf.nearest(about_of(key, description))
-    nearest = (
-        f"The folder {str(shelf.folder)!r} holds no cassette at all."
-        if near is None
-        else f"The nearest one is {near.path.name}: {near.difference}."
-    )
-    return _fault(f"There is no cassette {shown} for this conversation. {nearest} {record_again()}")
-
-
-def _fault(message: str) -> LobuError:
-    return error_for(failure("cassette", message, phase="config"))
 
 
 def _key(settings: Settings, plan: CallPlan, context: Mapping[str, Any] | None) -> CassetteKey:
@@ -185,12 +177,6 @@ def _description(context: Mapping[str, Any] | None) -> str | None:
     test = context.get("test") if isinstance(context, Mapping) else None
     found = test.get("description") if isinstance(test, Mapping) else None
     return found if isinstance(found, str) and found.strip() else None
-
-
-def _shown(path: Path, base_dir: Path) -> str:
-    """Return a path as it is told: from the config file's folder where it lies in there."""
-    inside = path.relative_to(base_dir) if path.is_relative_to(base_dir) else path
-    return inside.as_posix()
 
 
 def _version() -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from lobu_provider.results.documents import parsed
+from lobu_provider.results.documents import opened, parsed
 from lobu_provider.results.faults import ResultsError
 from lobu_provider.results.files import BASELINE_FORMAT, shape_of
 from lobu_provider.results.identity import Identity
@@ -55,6 +55,19 @@ def _told(row: Row) -> dict[str, Any]:
         "turns": row.turns,
     }
     return {key: value for key, value in told.items() if value is not None and value != ""}
+
+
+def is_other_file(path: Path) -> bool:
+    """Whether a file holds something that is no baseline, and would be lost.
+
+    Raises:
+        ResultsError: the file cannot be read.
+    """
+    if not path.is_file():
+        return False
+    with opened(path) as file:
+        head = file.read(100)
+    return bool(head.strip()) and BASELINE_FORMAT.encode() not in head
 
 
 def read_run_or_baseline(paths: Sequence[Path]) -> Run:

@@ -106,6 +106,11 @@ def _shard_gaps(files: Sequence[FileFacts], shards: int | None) -> Iterator[str]
     if shards is not None and len(files) != shards:
         yield f"{times(len(files), 'file')} of {times(shards, 'shard')} given: a shard is missing"
     if not ranges:
+        if shards is not None and shards > 1:
+            yield (
+                "no file tells a filterRange, so nothing tells which tests each was given: run "
+                "each shard with the --filter-range that `lobu-provider shard` prints"
+            )
         return
     for facts in files:
         if facts.filter_range is None:
@@ -119,7 +124,7 @@ def _shard_gaps(files: Sequence[FileFacts], shards: int | None) -> Iterator[str]
             yield f"tests {reached} to {found.start - 1} are in no shard: a shard is missing"
         if reached is not None:
             reached = None if found.end is None else max(reached, found.end)
-    if reached is not None and shards is None:
+    if reached is not None:
         yield from _end_gaps(ranges[-1][1], reached)
 
 
@@ -127,7 +132,7 @@ def _end_gaps(last: FileFacts, reached: int) -> Iterator[str]:
     if last.tests is None:
         yield (
             f"the last shard ends before test {reached} and nothing tells whether that is the end: "
-            f"give its range without an end (as `lobu-provider shard` does), or --shards N"
+            "give its range without an end, as `lobu-provider shard` does"
         )
     elif reached < last.tests:
         yield f"tests {reached} to {last.tests - 1} are in no shard: a shard is missing"

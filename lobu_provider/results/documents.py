@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +17,7 @@ EXPECTED: Final = "what `promptfoo eval -o results.json` writes"
 
 
 def opened(path: Path) -> IO[bytes]:
-    """Open a results file.
+    """Open a results file, behind the mark of UTF-8 that some editors write.
 
     Raises:
         UnfinishedResultsError: it is missing.
@@ -25,7 +26,10 @@ def opened(path: Path) -> IO[bytes]:
     try:
         if path.exists() and not path.is_file():
             raise ResultsError(f"{path} is not a plain file; results are read more than once")
-        return path.open("rb")
+        file = path.open("rb")
+        if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+            file.seek(0)
+        return file
     except FileNotFoundError:
         raise UnfinishedResultsError(
             f"{path} is missing. A paused run (Ctrl-C) writes no JSON and ends with exit code 0: "
@@ -50,11 +54,24 @@ def parsed(path: Path) -> Any:
     with opened(path) as file:
         raw = file.read()
     try:
-        return json.loads(raw.decode("utf-8-sig"))
+        return loads(raw.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         if isinstance(error, json.JSONDecodeError) and _is_at_the_end(error):
             raise cut_off(path) from None
         raise ResultsError(f"{path} is not JSON: {error}. Expected: {EXPECTED}") from None
+
+
+def loads(text: str | bytes) -> Any:
+    """Return a JSON value; ``NaN`` and ``Infinity`` are none, as ijson has it.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    return json.loads(text, parse_constant=_refuse)
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _is_at_the_end(error: json.JSONDecodeError) -> bool:

@@ -7,15 +7,22 @@ Three shapes: the JSON document of ``-o results.json`` and ``promptfoo export``,
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from lobu_provider.results.documents import at, cut_off, is_small, not_results, opened, parsed
+from lobu_provider.results.documents import (
+    at,
+    cut_off,
+    is_small,
+    loads,
+    not_results,
+    opened,
+    parsed,
+)
 from lobu_provider.results.faults import ResultsError, UnfinishedResultsError
+from lobu_provider.results.outcomes import number
 from lobu_provider.results.streaming import streamed_facts, streamed_rows
 
 BASELINE_FORMAT: Final = "lobu-provider baseline"
@@ -136,25 +143,25 @@ def _rows_of_document(path: Path, document: Any) -> Iterator[dict[str, Any]]:
     rows = at(document, "results.results")
     if not isinstance(rows, list):
         raise not_results(path)
-    for number, row in enumerate(rows):
+    for place, row in enumerate(rows):
         if not isinstance(row, dict):
-            raise ResultsError(f"{path}: results.results[{number}] is not an object")
+            raise ResultsError(f"{path}: results.results[{place}] is not an object")
         yield row
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     with opened(path) as file:
-        for number, line in enumerate(file, start=1):
+        for place, line in enumerate(file, start=1):
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
+                row = loads(line)
             except (ValueError, RecursionError) as error:
                 if not line.endswith(b"\n"):
                     raise cut_off(path) from None
-                raise ResultsError(f"{path}, line {number} is not JSON: {error}") from None
+                raise ResultsError(f"{path}, line {place} is not JSON: {error}") from None
             if not isinstance(row, dict) or "success" not in row:
-                raise ResultsError(f"{path}, line {number} is not a row of promptfoo's")
+                raise ResultsError(f"{path}, line {place} is not a row of promptfoo's")
             yield row
 
 
@@ -167,5 +174,5 @@ def _text(value: Any) -> str | None:
 
 
 def _whole(value: Any) -> int | None:
-    is_number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
-    return int(value) if is_number else None
+    found = number(value)
+    return None if found is None else int(found)

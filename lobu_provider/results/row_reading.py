@@ -19,6 +19,7 @@ from lobu_provider.results.outcomes import (
     outcome_of,
 )
 from lobu_provider.results.rows import Call, FailedCheck, Row, Rubric
+from lobu_provider.results.secret_keys import masked
 from lobu_provider.results.texts import json_shown, one_line, reason
 
 _T = TypeVar("_T")
@@ -120,7 +121,7 @@ def _turns(metadata: Mapping[str, Any]) -> tuple[tuple[Call, ...], ...] | None:
 
 
 def _call(call: Mapping[str, Any]) -> Call:
-    given = plain(call.get("input"))
+    given = masked(plain(call.get("input")))  # a digest of a short secret would tell it
     return Call(
         name=one_line(str(call.get("name") or "(no name)")),
         arguments=json_shown(given, MAX_ARGUMENTS) if given is not None else "",

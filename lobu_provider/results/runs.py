@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -57,15 +58,22 @@ def read_run(paths: Sequence[Path]) -> Run:
     pool, rows, files = Pool(), list[Row](), list[FileFacts]()
     for number, path in enumerate(paths):
         facts = facts_of(path)
-        twice = next((f for f in files if f.eval_id and f.eval_id == facts.eval_id), None)
+        twice = next((other for other in files if _is_same_run(facts, other)), None)
         if twice is not None:
+            name = f" ({facts.eval_id})" if facts.eval_id else ""
             raise ResultsError(
-                f"{path} and {twice.path} are of the same run ({facts.eval_id}), whose rows would "
-                "count twice. Give each run once"
+                f"{path} and {twice.path} are of the same run{name}, whose rows would count twice. "
+                "Give each run once"
             )
         files.append(facts)
         rows += (read_row(row, number, pool) for row in rows_of(path))
     return Run(tuple(rows), tuple(files))
+
+
+def _is_same_run(one: FileFacts, other: FileFacts) -> bool:
+    if one.eval_id is not None and other.eval_id is not None:
+        return one.eval_id == other.eval_id
+    return one.path.samefile(other.path) or filecmp.cmp(one.path, other.path, shallow=False)
 
 
 def group_tests(rows: Iterable[Row]) -> list[Test]:

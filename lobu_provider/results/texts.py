@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
 from lobu_provider.json_safe import json_safe, safe_text
 from lobu_provider.redaction import MASK, Redactor
 from lobu_provider.results.documents import plain
+from lobu_provider.results.secret_keys import masked
 
 _SHAPES: Final = re.compile(
     r"\bsk-[A-Za-z0-9_-]{16,}|\bgh[opsu]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bAKIA[0-9A-Z]{16}\b"
@@ -22,9 +22,6 @@ _SHAPES: Final = re.compile(
 )
 """Keys of other services: their rows are read here too."""
 
-_SECRET_KEY: Final = re.compile(
-    r"(?i)^(.*[_-])?(token|secret|password|passwd|api_?key|authorization|cookie)$"
-)
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
 """With the line ends and changes of direction that Unicode adds to ASCII's."""
 _STACK: Final = re.compile(r"\n\s*(?:at |Stack Trace:|--Python Traceback|Traceback \(most).*", re.S)
@@ -66,16 +63,7 @@ def reason(text: str, limit: int = 600) -> str:
 
 def json_shown(value: Any, limit: int = 2000) -> str:
     """Return a JSON value in one line, values under names of secrets hidden."""
-    return shown(json.dumps(_masked(json_safe(plain(value))), ensure_ascii=False), limit)
-
-
-def _masked(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {
-            key: MASK if _SECRET_KEY.match(key) and isinstance(item, str) else _masked(item)
-            for key, item in value.items()
-        }
-    return [_masked(item) for item in value] if isinstance(value, list) else value
+    return shown(json.dumps(masked(json_safe(plain(value))), ensure_ascii=False), limit)
 
 
 def times(count: int, noun: str) -> str:

@@ -49,7 +49,7 @@ function checkOperators(wanted, operators, place) {
   const [kind] = kinds;
   const value = wanted[kind];
   if (kind === '$any') return value === true ? [] : [`${place}.$any: expected true, got ${show(value)}`];
-  if (typeof value !== 'string' || !value) return [`${place}.${kind}: expected a text, got ${show(value)}`];
+  if (typeof value !== 'string' || !value) return [`${place}.${kind}: expected a text, got ${show(value)}${dateHint(value)}`];
   const flags = get(wanted, '$flags', '');
   if (!['', 'i'].includes(flags)) return [`${place}.$flags: expected "i", got ${show(flags)}`];
   if (kind === '$regex') {
@@ -83,14 +83,15 @@ export function differences(wanted, actual, rules, path = '') {
 
 function ofObjects(wanted, actual, rules, path) {
   if (!isMapping(actual)) {
-    const hint = Object.keys(wanted).length > 0 ? '' : ' (YAML: a date without quotes arrives as {})';
-    return [differs(path, show(wanted) + hint, actual)];
+    return [differs(path, show(wanted) + dateHint(wanted), actual)];
   }
   const found = [];
   for (const key of sortedKeys(wanted)) {
     const at = join(path, key);
     if (has(actual, key)) found.push(...differences(wanted[key], actual[key], rules, at));
-    else if (!rules.ignores(at)) found.push(`${at}: expected ${showWanted(wanted[key])}, but it is missing`);
+    else if (!rules.ignores(at)) {
+      found.push(`${at}: expected ${showWanted(wanted[key])}${dateHint(wanted[key])}, but it is missing`);
+    }
   }
   if (rules.exact) {
     for (const key of sortedKeys(actual)) {
@@ -115,6 +116,11 @@ function byOperator(wanted, actual, path) {
     fits = text !== undefined && compilePattern(wanted.$regex, get(wanted, '$flags', '')).foundIn(text);
   }
   return fits ? [] : [differs(path, showWanted(wanted), actual)];
+}
+
+function dateHint(wanted) {
+  const empty = isMapping(wanted) && Object.keys(wanted).length === 0;
+  return empty ? ' (YAML: a date without quotes arrives as {}; put it in quotes)' : '';
 }
 
 /** What a pattern is searched in: texts, numbers and booleans. */

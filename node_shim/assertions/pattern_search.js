@@ -11,7 +11,7 @@
  */
 
 /** Places of a pattern, which repeats multiply. */
-export const MAX_PLACES = 10_000;
+export const MAX_PLACES = 3_000;
 
 /** Sets of places that are remembered. */
 const MAX_KEPT = 2000;

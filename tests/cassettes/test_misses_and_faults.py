@@ -71,6 +71,16 @@ def edited(line: int, change: Any) -> Any:
     return edit
 
 
+def timed(value: Any) -> Any:
+    """Put another time in the place of the first."""
+
+    def change(line: dict[str, Any]) -> dict[str, Any]:
+        told = line["recorded"]
+        return {"recorded": {**told, "times": [[value], *told["times"][1:]]}}
+
+    return edited(-1, change)
+
+
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
@@ -88,6 +98,29 @@ def edited(line: int, change: Any) -> Any:
         (edited(3, lambda _: {"what": 1}), "of no kind that this version knows"),
         (edited(-1, lambda x: {"recorded": {**x["recorded"], "times": []}}), "by hand"),
         (edited(-1, lambda _: {"recorded": {}}), "damaged: no 'times'"),
+        (timed("x"), "line 2 has the time 'x'"),
+        (timed(-1), "line 2 has the time -1"),
+        (timed(1e18), "a week at most"),
+        (timed(float("nan")), "NaN is no number"),
+        (timed(float("inf")), "Infinity is no number"),
+        (edited(-1, lambda x: {"recorded": {**x["recorded"], "times": 5}}), "'times' is no list"),
+        (edited(-1, lambda x: {"recorded": {**x["recorded"], "ids": {"a": 1}}}), "'ids' is no"),
+        (
+            edited(
+                -1,
+                lambda x: {"recorded": {**x["recorded"], "ids": {"<<job-1>>": "<<job-1>>"}}},
+            ),
+            "the id of <<job-1>> holds itself",
+        ),
+        (edited(0, lambda x: {**x, "turns": 1}), "turns is 1; expected a list of texts"),
+        (edited(2, lambda x: {**x, "headers": []}), "line 3: headers is []"),
+        (edited(2, lambda x: {**x, "headers": {"a": 1}}), "header 'a' is 1"),
+        (edited(2, lambda x: {**x, "reply": "x"}), "line 3: reply is 'x'"),
+        (edited(2, lambda x: {**x, "style": "x"}), "line 3: style is 'x'"),
+        (edited(5, lambda _: {"event": "output"}), "line 6 has an event without data"),
+        (edited(5, lambda x: {**x, "event": {}}), "line 6: event is {}"),
+        (edited(5, lambda x: {**x, "stream": 9}), "something is of stream 9"),
+        (edited(5, lambda x: {**x, "data": {"a": float("inf")}}), "Infinity is no number"),
         (lambda path: path.write_bytes(b"\xff\xfe"), "not UTF-8"),
         (lambda path: path.write_text(""), "first line is not that of a cassette"),
     ],

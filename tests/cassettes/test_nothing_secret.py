@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -62,3 +63,64 @@ async def test_a_pattern_that_fits_ids_leaves_them_apart(suite: Suite, rule: str
     replayed = await suite.call("replay", "hello", cassetteRedact=[rule])
     calls: list[dict[str, Any]] = replayed["metadata"]["toolCalls"]
     assert len(calls) == len(live["metadata"]["toolCalls"]) == 2
+
+
+@pytest.mark.parametrize("framing", ["lf", "crlf"])
+async def test_a_secret_that_streaming_cuts_is_masked_in_its_pieces(
+    suite: Suite, framing: str
+) -> None:
+    said = f"The key is {CANARY}, and the card 1234 5678."
+    suite.script({"steps": [{"text": said, "deltas": 7, "delay_ms": 0}]}, framing=framing)
+    config: dict[str, Any] = {"tokenEnv": "T", "cassetteRedact": [r"\d{4} \d{4}"]}
+    live = await suite.call("record", "hello", env={"T": CANARY}, **config)
+    pieces = [
+        found
+        for line in suite.file.read_text("utf-8").splitlines()[1:-1]
+        for found in re.findall(r'\\?"content\\?": ?\\?"([^"\\]*)', line)
+    ]
+    assert len(pieces) > 2
+    assert "".join(pieces[1:]) == "The key is ***, and the card ***."
+    assert any("masked in the cassette" in warning for warning in live["metadata"]["warnings"])
+    replayed = await suite.call("replay", "hello")
+    assert "error" not in replayed
+
+
+async def test_ids_and_times_are_masked_in_the_last_line_too_and_stay_apart(suite: Suite) -> None:
+    def call(number: int) -> dict[str, Any]:
+        given = {"thread": f"{CANARY}-{number}", "timestamp": 4111, "requestId": f"ssn-12{number}"}
+        return {"tool": {"name": "t", "input": given}}
+
+    suite.script({"steps": [call(1), call(2), {"text": "ok", "delay_ms": 0}]})
+    rules = ["$.input.thread", "$.input.timestamp", r"ssn-\d+"]
+    live = await suite.call("record", "hello", cassetteRedact=rules)
+    text = suite.file.read_text("utf-8")
+    assert CANARY not in text
+    assert "4111" not in text
+    assert "ssn-12" not in text
+    assert any("masked in the cassette" in warning for warning in live["metadata"]["warnings"])
+    replayed = await suite.call("replay", "hello", cassetteRedact=rules)
+    first, second = (one["input"] for one in replayed["metadata"]["toolCalls"])
+    assert first["timestamp"] == second["timestamp"] == "***"
+    assert first["thread"].startswith("***")
+    assert first["thread"] != second["thread"]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        'event: tool_use\r\ndata: {"name": "t", "input": {"email": "a@b.c", "keep": 1}}\r\n\r\n',
+        'event:tool_use\ndata:{"name":"t","input":{"email":"a@b.c","keep":1}}\n\n',
+        'event: tool_use\ndata: {"name":"t","input":{"email":"a@b.c","keep":1e0}}\n\n',
+        'event: tool_use\ndata: {"name":"t",\ndata: "input":{"email":"a@b.c","keep":1}}\n\n',
+        'event: tool_use\ndata: {"name":"t","input":{"email":"a@b.c","email":"x","keep":1}}\n\n',
+    ],
+)
+async def test_paths_reach_frames_that_are_kept_as_text(suite: Suite, raw: str) -> None:
+    suite.script({"steps": [{"raw": raw}, {"text": "ok", "delay_ms": 0}]})
+    live = await suite.call("record", "hello", cassetteRedact=["$.input.email"])
+    assert [one["input"]["keep"] for one in live["metadata"]["toolCalls"]] == [1]
+    assert "a@b.c" not in suite.file.read_text("utf-8")
+    replayed = await suite.call("replay", "hello")
+    assert [one["input"] for one in replayed["metadata"]["toolCalls"]] == [
+        {"email": "***", "keep": 1}
+    ]

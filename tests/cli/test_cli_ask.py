@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -253,6 +254,25 @@ def test_what_could_drive_a_terminal_is_written_out_on_stderr(
 ) -> None:
     connected(replies=says({"error": "400 \x1b[2J wiped"}))
     assert "\\x1b[2J wiped" in run_cli("ask", "hi").stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_an_answer_cannot_drive_the_terminal_and_reaches_a_file_as_it_is(
+    run_cli: RunCli, connected: Connected
+) -> None:
+    answer = "\x1b]0;owned\x07 it is \u00fc\x9b31m"
+    connected(replies=says({"text": answer, "deltas": [answer[:1], answer[1:]]}))
+    assert run_cli("ask", "hi").stdout == f"{answer}\n"
+    ours, theirs = os.openpty()
+    with open(ours, "rb") as terminal:
+        try:
+            command = [sys.executable, "-X", "utf8", "-m", "lobu_provider", "ask", "hi"]
+            done = subprocess.run(command, stdout=theirs, check=False)
+            # Before its other end is closed, which would throw away what is not read yet.
+            shown = terminal.raw.read(1000).decode()
+        finally:
+            os.close(theirs)
+    assert (done.returncode, shown) == (0, "\\x1b]0;owned\\x07 it is \u00fc\\x9b31m\r\n")
 
 
 def test_the_answer_is_printed_while_the_turn_still_runs(

@@ -75,6 +75,35 @@ def test_a_test_is_shown_with_turns_assertions_providers_and_rows(listed: Any) -
     assert (test["threshold"], found["rows"], found["notes"]) == (0.5, 6, [])
 
 
+def test_a_negated_script_is_shown_as_negated(listed: Any) -> None:
+    asserts = [
+        {"type": "not-python", "value": "file://a.py:toolCalled", "config": {"tool": "pay"}},
+        {
+            "type": "not-javascript",
+            "value": "file://a.js:turns",
+            "config": {"turns": {"1": [CHECK]}},
+        },
+    ]
+    found = listed({**BASE, "tests": [{"vars": {"query": "x"}, "assert": asserts}]})
+    called, turns = found["tests"][0]["assertions"]
+    assert called == "not toolCalled {'tool': 'pay'}"
+    assert turns.startswith("not turns {'turns': {'1': ")
+
+
+def test_a_date_without_quotes_is_shown_as_a_date(run_cli: RunCli, folder: Path) -> None:
+    (folder / "promptfooconfig.yaml").write_text(
+        "prompts: ['{{query}}']\n"
+        "providers: [echo]\n"
+        "tests:\n"
+        "  - vars: {query: x}\n"
+        "    assert:\n"
+        "      - {type: python, value: 'file://a:toolCalled', config: {args: {day: 2026-09-14}}}\n",
+        "utf-8",
+    )
+    shown = run_cli("cases").stdout
+    assert "toolCalled {'args': {'day': '2026-09-14'}}" in shown
+
+
 def test_lists_are_split_into_tests_unless_something_keeps_them_whole(listed: Any) -> None:
     test = {"vars": {"transcript": ["a", "b"], "query": ["c", "d", "e"]}, "assert": [CHECK]}
     assert listed({**BASE, "tests": [test]})["rows"] == 6

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,43 @@ def test_a_context_assertion_without_query_or_threshold_is_told(examine: Lint) -
     assertion = {"type": "context-faithfulness", "provider": "file://g.py"}
     test = {"description": "one", "vars": {"transcript": [["a"]]}, "assert": [assertion]}
     assert statuses(examine({"tests": [test]}), "context") == ["fail", "warn"]
+
+
+def test_a_file_variable_that_is_not_set_is_a_fault_with_the_export(
+    examine: Lint, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LOBU_ASSERTIONS", "LOBU_EXTENSION"):
+        monkeypatch.delenv(name, raising=False)
+    value = "file://{{env.LOBU_ASSERTIONS}}:completed"
+    config = {
+        **asserting(type="python", value=value),
+        "extensions": ["file://{{ env.LOBU_EXTENSION }}:beforeAll"],
+    }
+    rows = examine(config)
+    assert [row[2] for row in rows if row[0] == "variables"] == [
+        "the config names {{env.LOBU_ASSERTIONS}}, which is not set in this shell",
+        "the config names {{env.LOBU_EXTENSION}}, which is not set in this shell",
+    ]
+    assert statuses(examine({**config, "env": {"LOBU_ASSERTIONS": "a.py"}}), "variables") == [
+        "fail"
+    ]
+    (folder / ".env").write_text("LOBU_ASSERTIONS=a.py\n#LOBU_EXTENSION=b.py\n", "utf-8")
+    ((_, _, told),) = [row for row in examine(config) if row[0] == "variables"]
+    assert "LOBU_EXTENSION" in told
+    assert statuses(examine({**config, "commandLineOptions": {"envPath": "x"}}), "variables") == []
+    monkeypatch.setenv("LOBU_EXTENSION", "b.py")
+    assert statuses(examine(config), "variables") == []
+
+
+@pytest.mark.parametrize(
+    ("day", "found"), [(date(2026, 9, 14), ["fail"]), ("2026-09-14", []), (2026, [])]
+)
+def test_a_date_without_quotes_is_a_fault(examine: Lint, day: Any, found: list[str]) -> None:
+    config = {"args": {"days": [{"from": day}]}}
+    check = {"type": "python", "value": "file://a.py:toolCalled", "config": config}
+    assert statuses(examine(asserting(**check)), "dates") == found
+    assert statuses(examine({"tests": [a_test(vars={"query": day})]}), "dates") == found
+    assert statuses(examine({"defaultTest": {"vars": {"d": day}}}), "dates") == found
 
 
 @pytest.mark.parametrize("kind", ["llm-rubric", "not-llm-rubric", "factuality", "context-recall"])

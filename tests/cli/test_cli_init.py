@@ -30,8 +30,8 @@ def test_outside_of_a_project_the_config_stands_in_this_folder(
         assert f"wrote {name}" in result.stdout
     config = config_in(folder)
     assert config["providers"][0]["config"]["agent"] == "support-agent"
-    assert (folder / ".gitignore").read_text("utf-8") == "/results*.json\n"
-    assert "npx promptfoo@latest eval -c promptfooconfig.yaml" in result.stdout
+    assert (folder / ".gitignore").read_text("utf-8") == "/results*.json\n/junit*.xml\n"
+    assert "npx promptfoo@0.121.20 eval -c promptfooconfig.yaml" in result.stdout
 
 
 def test_in_a_lobu_project_it_stands_with_the_agent_s_evals(run_cli: RunCli, folder: Path) -> None:
@@ -48,7 +48,13 @@ def test_in_a_lobu_project_it_stands_with_the_agent_s_evals(run_cli: RunCli, fol
         str(folder / ".gitignore"),
     ]
     ignored = (folder / ".gitignore").read_text("utf-8")
-    assert ignored == "node_modules\n/agents/shop/evals/results*.json\n"
+    assert ignored.splitlines() == [
+        "node_modules",
+        "/results*.json",
+        "/junit*.xml",
+        "/agents/shop/evals/results*.json",
+        "/agents/shop/evals/junit*.xml",
+    ]
     assert config_in(evals)["providers"][0]["config"]["cassettes"] == "./cassettes"
 
 
@@ -88,14 +94,35 @@ def test_nothing_is_overwritten_without_force_and_a_line_stands_once(
     run_cli: RunCli, folder: Path
 ) -> None:
     (folder / "agent-script.json").write_text("mine", "utf-8")
+    kept = run_cli("init")
+    assert kept.exit_code == 0
+    assert "kept agent-script.json" in kept.stdout
+    assert (folder / "agent-script.json").read_text("utf-8") == "mine"
     refused = run_cli("init")
     assert refused.exit_code == 2
-    assert "agent-script.json exists already; nothing was written" in refused.stderr
-    assert [path.name for path in folder.iterdir()] == ["agent-script.json"]
+    assert "agent-script.json exist already; nothing was written" in refused.stderr
     assert run_cli("init", "--force").exit_code == 0
     again = run_cli("init", "--force")
     assert ".gitignore" not in again.stdout
     assert (folder / ".gitignore").read_text("utf-8").count("results") == 1
+
+
+def test_the_workflow_can_be_added_later_and_what_the_kept_config_lacks_is_told(
+    run_cli: RunCli, folder: Path
+) -> None:
+    assert run_cli("init").exit_code == 0
+    before = (folder / "promptfooconfig.yaml").read_text("utf-8")
+    later = run_cli("init", "--ci", "--shards", "4")
+    assert later.exit_code == 0
+    assert "wrote .github/workflows/evals.yml" in later.stdout
+    assert "kept promptfooconfig.yaml" in later.stdout
+    assert "cassettes: ./cassettes" in later.stdout
+    assert "the config has 3" not in later.stdout
+    assert (folder / "promptfooconfig.yaml").read_text("utf-8") == before
+    (folder / "agent-script.json").unlink()
+    report = json.loads(run_cli("init", "--ci", "--json").stdout)
+    assert report["written"] == [str(folder / "agent-script.json")]
+    assert len(report["kept"]) == 2
 
 
 def test_shards_need_the_workflow_and_enough_tests(run_cli: RunCli, folder: Path) -> None:

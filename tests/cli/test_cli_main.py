@@ -82,6 +82,33 @@ def test_the_package_runs_as_a_module_under_its_own_name() -> None:
     assert (done.returncode, done.stdout.split()[0]) == (0, "lobu-provider")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full")
+@pytest.mark.parametrize("redirection", ["> /dev/full", ">&-", "> /dev/full 2> /dev/full"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ask --gateway script:demo --agent support-agent hello",
+        "ask --json --gateway script:demo --agent support-agent hello",
+        "--help",
+        "path hook",
+    ],
+)
+def test_an_output_that_cannot_be_written_is_one_line_and_exit_code_2(
+    command: str, redirection: str
+) -> None:
+    line = f'exec "$0" -m lobu_provider {command} {redirection}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", line, sys.executable], capture_output=True, text=True, check=False
+    )
+    reason = "it is closed" if "&" in redirection else "No space left on device"
+    told = (
+        f"error: The output cannot be written: {reason}. Send stdout to a file or to /dev/null.\n"
+        if "2>" not in redirection
+        else ""
+    )
+    assert (done.returncode, done.stderr) == (2, told)
+
+
 def test_an_unknown_command_or_option_is_a_usage_error(run_cli: RunCli) -> None:
     assert run_cli("aks").exit_code == 2
     assert run_cli("ask", "--token", "secret", "hi").exit_code == 2

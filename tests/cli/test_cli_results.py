@@ -103,6 +103,18 @@ def test_what_is_blessed_is_compared_with(run_cli: RunCli, results: Any) -> None
     assert "is a baseline" in run_cli("stats", "baseline.json").stderr
 
 
+def test_the_folder_of_a_baseline_is_made(run_cli: RunCli, results: Any, folder: Path) -> None:
+    good = results("good.json", made("a"))
+    assert run_cli("bless", good, "--to", "evals/old/baseline.json").exit_code == 0
+    assert run_cli("compare", "evals/old/baseline.json", good).exit_code == 0
+    (folder / "file").write_text("", "utf-8")
+    refused = run_cli("bless", good, "--to", "file/baseline.json")
+    assert (refused.exit_code, "file/baseline.json cannot be written" in refused.stderr) == (
+        2,
+        True,
+    )
+
+
 def test_a_run_that_is_not_whole_is_blessed_only_by_force(
     run_cli: RunCli, results: Any, folder: Path
 ) -> None:

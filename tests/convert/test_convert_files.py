@@ -84,6 +84,22 @@ def test_a_text_that_promptfoo_would_load_stays_a_text(write: Write, text: str) 
     assert test["assert"][0]["config"] == {"turns": {1: [{"type": "icontains", "value": text}]}}
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("file://secret.txt", "{% raw %}file://secret.txt{% endraw %}"),
+        ("package:x:y", "{% raw %}package:x:y{% endraw %}"),
+        ("{{a}}", "{% raw %}{{a}}{% endraw %}"),
+        ('{% endraw %} "{{a}}" \\', '{{ "{% endraw %} \\"{{a}}\\" \\\\" }}'),
+    ],
+)
+def test_criteria_that_promptfoo_would_load_or_fill_in_stay_criteria(
+    write: Write, text: str, value: str
+) -> None:
+    (test,) = converted_tests(write("case.md", f"## Prompt\nhi\n## Criteria\n{text}\n")).values()
+    assert test["assert"][0]["value"] == value
+
+
 def test_arguments_that_our_assertions_read_otherwise_are_refused(write: Write) -> None:
     path = write("case.md", "---\nexpect_tool_args: {a: {b: {$regexp: x}}}\n---\nhi\n")
     assert "toolCalled" in problems_of(path)[0]

@@ -137,6 +137,9 @@ def test_real_mcp_tools_cannot_be_told_apart_and_are_told(write: Write) -> None:
             "expect_tool_args.a: expected arguments by name",
         ),
         ("---\na: [\n---\nhi\n", "frontmatter: is not YAML"),
+        ("\n---\ncontains: a\n---\nhi\n", "frontmatter: --- must be the file's first line"),
+        ("contains: a\n---\n## Prompt\nhi\n", "frontmatter: --- must be the file's first line"),
+        ("contains: a\n\nhi\n", "frontmatter: --- must be the file's first line"),
         ("", "body: no prompt"),
     ],
 )
@@ -152,6 +155,20 @@ def test_a_heading_in_a_fenced_block_and_an_unknown_one_belong_to_their_section(
     (test,) = converted_tests(path).values()
     assert test["vars"]["query"] == "Explain:\n```\n# Criteria\n```\n### Details\nmore"
     assert test["assert"][0]["value"] == "Good."
+
+
+@pytest.mark.parametrize("heading", ["Turn 2: follow up", "TURN 2 - later", "turn 2 (again)"])
+def test_a_turn_whose_heading_says_more_is_a_turn(write: Write, heading: str) -> None:
+    path = write("case.md", f"## Turn 1\na\n## {heading}\nb\n")
+    (test,) = converted_tests(path).values()
+    assert test["vars"] == {"transcript": ["a", "b"]}
+
+
+def test_what_stands_before_the_first_section_is_told(write: Write) -> None:
+    path = write("case.md", "Be careful.\n## Prompt\nhi\n")
+    assert ("body", 'no section before the first heading: "Be careful."') in notes_of(
+        convert([path]), "lost"
+    )
 
 
 def test_windows_line_ends_do_not_matter(write: Write) -> None:

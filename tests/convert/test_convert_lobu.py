@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from lobu_provider.convert.conversion import convert
 
 from .conftest import SOURCES, Write, converted_tests, notes_of, problems_of
@@ -104,12 +106,14 @@ def test_every_field_is_carried_over() -> None:
         "evalVersion": 1,
     }
     assert test["threshold"] == 0.6
-    turns, lookbehind, polite, rubric = test["assert"]
+    turns, blanks, lookbehind, polite, rubric = test["assert"]
     assert turns["config"]["turns"][1] == [
         {"type": "contains", "value": "order 17", "weight": 2},
-        {"type": "regex", "value": r"(?i)\bORDER\s+\d+\b"},
         {"type": "regex", "value": "Order 17"},
     ]
+    # \s has more than ASCII's blanks in JavaScript, and so it is JavaScript that reads it.
+    assert blanks["value"] == r'new RegExp("\\bORDER\\s+\\d+\\b", "i").test(output)'
+    assert blanks["transform"] == "context.metadata.turns[0].output"
     assert lookbehind["transform"] == "context.metadata.turns[0].output"
     assert (polite["weight"], "transform" in polite) == (1.5, False)
     assert rubric["weight"] == 7
@@ -131,6 +135,18 @@ def test_the_report_says_that_rubrics_count_whole_or_not_at_all() -> None:
     assert "0 or 1" in text
     assert [field for field, _ in notes_of(done, "todo")] == ["turns"]
     assert notes_of(convert([EVALS], grader="openai:chat:x"), "todo") == []
+
+
+def test_an_option_beside_options_is_told_with_where_it_belongs(write: Write) -> None:
+    path = write(
+        "evals/odd.yaml",
+        "name: odd\ncase_insensitive: true\nturns:\n  - content: hi\n    assert:\n"
+        "      - {type: contains, value: a, case_insensitive: true}\n",
+    )
+    top, beside = sorted(notes_of(convert([path]), "lost"))
+    assert "under options" not in top[1]
+    assert beside[0] == "turns[0].assert[0].case_insensitive"
+    assert "it stands under options, as in  options: {case_insensitive: true}" in beside[1]
 
 
 def test_unknown_keys_and_options_without_meaning_are_told(write: Write) -> None:
@@ -202,3 +218,23 @@ def test_the_agents_of_a_project_get_a_config_each(write: Write, tmp_path: Path)
         tmp_path / "agents" / agent / "evals" / "promptfooconfig.yaml" for agent in ("a", "b")
     ]
     assert [file.config["providers"][0]["config"]["agent"] for file in files] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("trials: .inf", "trials: expected a whole number from 1, not over 1,000,000,000, got"),
+        ("trials: .nan", "trials: expected a whole number from 1, got"),
+        ("timeout: .inf", "timeout: expected a number above 0, not over 1,000,000,000, got"),
+        ("timeout: 1.0e+308", "timeout: expected a number above 0, not over 1,000,000,000, got"),
+    ],
+)
+def test_a_number_without_bound_is_a_fault(write: Write, text: str, problem: str) -> None:
+    path = write("a.yaml", f"name: a\n{text}\nturns: [{{content: hi}}]\n")
+    assert problem in "\n".join(problems_of(path))
+
+
+def test_a_weight_without_bound_is_a_fault(write: Write) -> None:
+    check = "{type: contains, value: a, weight: .inf}"
+    path = write("a.yaml", f"name: a\nturns: [{{content: hi, assert: [{check}]}}]\n")
+    assert "turns[0].assert[0].weight: expected a number from 0, not over" in problems_of(path)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import Any
 from xml.etree import ElementTree as Xml
@@ -9,8 +10,12 @@ from xml.etree import ElementTree as Xml
 import anyio
 import pytest
 
+from lobu_provider import LobuProvider
 from lobu_provider.drift.folders import CaseDrift, drift_of_folders
 from lobu_provider.drift.reports import junit, table
+from lobu_provider.scripted_gateway.gateway import ScriptedGateway
+from lobu_provider.scripted_gateway.script import parse_script
+from lobu_provider.scripted_gateway.transport import ScriptedTransport
 from tests.cassettes.conftest import Suite
 
 pytestmark = pytest.mark.anyio
@@ -126,3 +131,77 @@ async def test_sets_are_compared_with_sets(suite: Suite) -> None:
     assert [case.status for case in cases] == ["missing", "new"]
     across = await folders(suite, "old/staging", "new/production")
     assert [case.status for case in across] == ["same"]
+
+
+async def attempts(suite: Suite, folder: str, *crashes: str) -> None:
+    """Record a call whose attempts each call a tool and fail, but for the last one."""
+    failing = [
+        {
+            "once": True,
+            "steps": [{"tool": {"name": name, "input": {}}}, {"error": "Worker startup failed"}],
+        }
+        for name in crashes
+    ]
+    script = parse_script({"version": 1, "replies": [*failing, {"steps": [SAY]}]})
+    config = {
+        "agent": "support-agent",
+        "gateway": "http://gateway.example",
+        "token": "token-of-nobody",
+        "basePath": str(suite.folder),
+        "cassettes": folder,
+        "cassetteMode": "record",
+        "retries": len(crashes),
+    }
+    # One gateway for all attempts: 'once' is once for all of them.
+    transport = ScriptedTransport(ScriptedGateway(script))
+    row = await LobuProvider({"config": config}, transport=transport).call_api("Find it.", {})
+    assert (row["output"], row.get("error")) == ("Found it.", None)
+
+
+async def test_what_an_attempt_did_that_failed_is_compared_too(suite: Suite) -> None:
+    await attempts(suite, "old", "look_up")
+    await attempts(suite, "new", "drop_all")
+    (case,) = await folders(suite)
+    assert [(d.turn, d.field, d.old, d.new) for d in case.differences] == [
+        (1, "tools (attempt 1)", "look_up", "drop_all")
+    ]
+
+
+async def test_another_number_of_attempts_is_drift(suite: Suite) -> None:
+    await attempts(suite, "old", "look_up", "look_up")
+    await attempts(suite, "new")
+    (case,) = await folders(suite)
+    assert [(d.turn, d.field, d.old, d.new) for d in case.differences] == [
+        (None, "attempts", "3", "1")
+    ]
+
+
+async def test_a_link_that_is_good_for_one_time_is_no_drift_and_another_place_is(
+    suite: Suite,
+) -> None:
+    def link(url: str) -> dict[str, Any]:
+        return {"card": {"type": "link-button", "url": url, "linkType": "oauth"}}
+
+    first, second = (link(f"https://x.example/auth?state={n}#at={n}") for n in ("abc", "def"))
+    assert await drift(suite, [first, SAY], [second, SAY]) == []
+    elsewhere = link("https://y.example/auth?state=abc")
+    ((turn, field, _, new),) = await drift(suite, [first, SAY], [elsewhere, SAY])
+    assert (turn, field) == (1, "cards")
+    assert "https://y.example/auth" in new
+
+
+@pytest.mark.parametrize("at_ms", ["1e999", "NaN", "1e15", "604800000"])
+async def test_a_time_that_no_call_takes_is_unreadable_and_the_longest_is_compared_at_once(
+    suite: Suite, at_ms: str
+) -> None:
+    for folder in ("old", "new"):
+        await suite.call("record", "one", cassettes=folder)
+    (path,) = (suite.folder / "new").glob("*.jsonl")
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    told = json.loads(lines[-1])
+    told["recorded"]["times"][-1] = ["LAST"] * len(told["recorded"]["times"][-1])
+    lines[-1] = json.dumps(told).replace('"LAST"', at_ms) + "\n"
+    path.write_text("".join(lines), "utf-8")
+    with anyio.fail_after(60):
+        (case,) = await folders(suite)
+    assert case.status == ("same" if at_ms == "604800000" else "unreadable")

@@ -134,6 +134,20 @@ def test_tests_of_one_conversation_share_a_thread_when_the_prompt_names_it(
     assert len(served.gateway.sessions) == 2  # kept: the conversation goes on
 
 
+def test_tests_without_an_id_share_a_thread_when_the_prompt_names_it_and_are_told(
+    promptfoo: Promptfoo, served: Served
+) -> None:
+    tests = [{"vars": {"query": text}} for text in ("one", "two")]
+    prompts = ["{{query}}{% if _conversation %}{% endif %}"]
+    run = promptfoo.eval(
+        config_of(provider(served.url), *tests, prompts=prompts), LOBU_TOKEN=CANARY
+    )
+    first, second = (row["response"]["metadata"] for row in run.rows)
+    assert first["thread"] == second["thread"]
+    assert first["warnings"] == []
+    assert any("no metadata.conversationId" in told for told in second["warnings"])
+
+
 def test_an_error_is_one_call_one_row_and_says_what_it_is(promptfoo: Promptfoo) -> None:
     test = {"vars": {"query": "hello"}, "assert": [{"type": "contains", "value": ""}]}
     run = promptfoo.eval(config_of(provider("http://127.0.0.1:9"), test), LOBU_TOKEN=CANARY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from typing import Any
 
@@ -145,3 +146,24 @@ def test_each_row_reaches_a_verdict_and_the_right_one(promptfoo: Promptfoo, door
     assert [part["pass"] for part in rows["wrong"]] == [False] * 2
     assert rows["wrong"][0]["reason"] == "not found: Tool call 1: refund_order"
     assert "Called: [lookup_order, refund_order]" in rows["wrong"][1]["reason"]
+
+
+def test_the_whole_config_of_the_page_passes_and_a_rubric_without_a_phrase_fails(
+    promptfoo: Promptfoo,
+) -> None:
+    found = re.search(r"<!-- config: whole -->\n```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert found is not None
+    config = yaml.safe_load(found[1])
+    shutil.copy(ROOT / "examples" / "grader.py", promptfoo.folder)
+    plain = {"type": "llm-rubric", "value": "The agent is polite."}
+    config["tests"].append({"description": "plain", "vars": {"query": "Hello"}, "assert": [plain]})
+    run = promptfoo.eval(
+        config,
+        LOBU_PROVIDER_HOOK=str(HOOK),
+        LOBU_TRANSFORMS=str(HOOK.parent / "lobu_transforms.py"),
+    )
+    rows = {row["testCase"]["description"]: parts(row) for row in run.rows}
+    assert [part["pass"] for part in rows.pop("answers from what was found")] == [True, True]
+    (failed,) = rows.pop("plain")
+    assert (failed["pass"], "quotes no phrase" in failed["reason"]) == (False, True)
+    assert rows == {}

@@ -71,6 +71,7 @@ async def test_a_line_or_an_event_without_end_is_not_read_on(
     row.failed("gateway", INFRA, "turn", retryable=False).kept()
 
 
+@pytest.mark.not_recorded  # where a text is cut depends on how many digits the times have
 async def test_an_event_just_under_the_limit_is_read() -> None:
     text = "x" * 3 * MEGABYTE
     row = await heard(output(text), complete(finalText=text))

@@ -164,6 +164,26 @@ def test_a_conversation_of_which_no_call_had_a_thread_begins_anew_and_that_is_to
     assert not plan("x", {"vars": {"_conversation": []}}).warnings
 
 
+@pytest.mark.parametrize(
+    ("test", "is_told"),
+    [
+        ({"vars": {"query": "x"}}, True),
+        ({"vars": {}, "metadata": {"suite": "x"}}, True),
+        ({"vars": {}, "metadata": {"conversationId": ""}}, True),
+        ({"vars": {}, "metadata": {"conversationId": "c-1"}}, False),
+        ({"vars": {"_conversation": CONVERSATION}}, False),
+        (None, False),
+    ],
+)
+def test_tests_that_share_a_conversation_for_want_of_an_id_are_told(
+    test: Any, is_told: bool
+) -> None:
+    context = {"vars": {"_conversation": CONVERSATION}, "test": test}
+    told = [w for w in plan("x", context).warnings if "no metadata.conversationId" in w]
+    assert bool(told) is is_told
+    assert not plan("x", {"vars": {"_conversation": []}, "test": test}).warnings
+
+
 def test_repeats_of_a_conversation_do_not_share_a_thread() -> None:
     calls = [
         {"metadata": {"sessionId": "t-0", "run": {"repeatIndex": 0}}},

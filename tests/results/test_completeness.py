@@ -28,12 +28,14 @@ def test_a_run_for_which_promptfoo_ends_with_0_is_not_whole(name: str, words: st
     assert words in gap
 
 
-def shards(folder: Path, *ranges: str, tests: object = "file://tests.yaml") -> list[str]:
+def shards(
+    folder: Path, *ranges: str, tests: object = "file://tests.yaml", count: int | None = None
+) -> list[str]:
     paths = [
         write(folder / f"{n}.json", [made(str(n))], options={"filterRange": one}, tests=tests)
         for n, one in enumerate(ranges)
     ]
-    return gaps_of(read_run(paths))
+    return gaps_of(read_run(paths), count)
 
 
 def test_neighbouring_ranges_whose_last_has_no_end_are_whole_in_any_order(tmp_path: Path) -> None:
@@ -62,6 +64,22 @@ def test_the_configs_own_list_of_tests_tells_whether_the_last_shard_is_there(
     assert shards(tmp_path, "0:2", "2:4", tests=[{}] * 4) == []
     (gap,) = shards(tmp_path, "0:2", "2:4", tests=[{}] * 5)
     assert "tests 4 to 4 are in no shard" in gap
+
+
+def test_the_right_number_of_shards_does_not_hide_that_the_last_tests_are_in_none(
+    tmp_path: Path,
+) -> None:
+    (gap,) = shards(tmp_path, "0:3", "3:6", tests=[{}] * 20, count=2)
+    assert "tests 6 to 19 are in no shard" in gap
+    (gap,) = shards(tmp_path, "0:3", "3:6", count=2)
+    assert "nothing tells whether that is the end" in gap
+    assert shards(tmp_path, "0:3", "3:", tests=[{}] * 20, count=2) == []
+
+
+def test_files_without_a_range_are_not_known_to_be_the_shards(tmp_path: Path) -> None:
+    run = read_run([write(tmp_path / f"{name}.json", [made(name)]) for name in "ab"])
+    (gap,) = gaps_of(run, shards=2)
+    assert "no file tells a filterRange" in gap
 
 
 def test_a_shard_beside_a_whole_run_is_counted_twice(tmp_path: Path) -> None:

@@ -134,6 +134,47 @@ def test_the_same_run_twice_is_refused(tmp_path: Path) -> None:
         read_run([one, two])
 
 
+def test_a_file_that_names_no_run_is_refused_twice_by_its_place_and_by_its_content(
+    tmp_path: Path,
+) -> None:
+    one = write(tmp_path / "one.json", [made()], eval_id=None)
+    link, copy = tmp_path / "link.json", tmp_path / "copy.json"
+    link.symlink_to(one)
+    copy.write_bytes(one.read_bytes())
+    for other in (one, link, copy):
+        with pytest.raises(ResultsError, match="of the same run, whose rows would count twice"):
+            read_run([one, other])
+    assert len(read_run([one, write(tmp_path / "b.json", [made("b")], eval_id=None)]).rows) == 2
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_small_and_streamed_files_agree_on_what_is_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: bool
+) -> None:
+    monkeypatch.setattr(documents, "READ_AT_ONCE", 10**9 if at_once else 0)
+    path = write(tmp_path / "r.json", [made(score=0.5)])
+    text = path.read_text("utf-8")
+    path.write_text(f"\ufeff{text}", "utf-8")
+    assert gaps_of(read_run([path])) == []
+    path.write_text(text.replace("0.5", "NaN"), "utf-8")
+    with pytest.raises(ResultsError, match="is not JSON"):
+        read_run([path])
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_numbers_without_bound_are_no_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: bool
+) -> None:
+    monkeypatch.setattr(documents, "READ_AT_ONCE", 10**9 if at_once else 0)
+    path = write(tmp_path / "r.json", [made(score=0.5)])
+    text = path.read_text("utf-8")
+    path.write_text(text.replace('"durationMs": 5', '"durationMs": 1e999'), "utf-8")
+    (gap,) = gaps_of(read_run([path]))
+    assert "it did not end" in gap
+    path.write_text(text.replace("0.5", "1e999"), "utf-8")
+    assert read_run([path]).rows[0].score is None
+
+
 @pytest.mark.parametrize("name", ["python-0.121.20", "package-0.123.1"])
 def test_what_both_promptfoos_wrote_through_both_doors_is_counted_alike(name: str) -> None:
     run = read_run([FIXTURES / f"{name}.json"])

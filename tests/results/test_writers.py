@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lobu_provider.results.baseline import baseline_lines
 from lobu_provider.results.explanation import explain, explanation_lines
 from lobu_provider.results.github import MOST, annotation_commands
 from lobu_provider.results.junit import junit_lines
@@ -127,6 +130,43 @@ def test_secrets_are_hidden_by_their_shape_and_by_their_name() -> None:
     assert shown(f"{TOKEN} {key}") == "*** ***"
     told = json_shown({"headers": {"Authorization": "abc"}, "client_secret": "x", "tokens": "5"})
     assert told == '{"headers": {"Authorization": "***"}, "client_secret": "***", "tokens": "5"}'
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "clientSecret", "privateKey", "pwd", "accessToken", "APIKey", "apikey", "auth_token",
+        "X-Api-Key", "Cookie", "userPassword", "passwordHash", "aws_secret_access_key", "token",
+        "resetToken",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("value", ["hunter2", 12345678, {"v": "hunter3"}, ["hunter4"]])
+def test_whatever_stands_under_the_name_of_a_secret_is_hidden_as_a_whole(
+    key: str, value: Any
+) -> None:
+    assert json_shown([{key: value}]) == f'[{{"{key}": "***"}}]'
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"tokens": 5}, {"maxTokens": 500}, {"tokenCount": 7}, {"tokens": "5"}, {"author": "a"},
+        {"keyboard": "b"},
+        {"key": "c"}, {"hasPassword": True}, {"token": None}, {"passenger": "d"},
+    ],
+)  # fmt: skip
+def test_what_only_sounds_like_a_secret_is_shown(told: dict[str, Any]) -> None:
+    assert json_shown(told) == json.dumps(told)
+
+
+def test_a_baseline_tells_nothing_of_a_secret_argument_not_even_its_digest() -> None:
+    def lines(password: str) -> list[str]:
+        call = {"name": "login", "input": {"password": password}, "turn": 1}
+        row = made("t")
+        row["response"]["metadata"]["toolCalls"] = [call]
+        return list(baseline_lines(run_of(row)))
+
+    assert lines("hunter2") == lines("hunter3")
 
 
 @given(ANYTHING)

@@ -14,6 +14,8 @@ from tests.wire.wire_gateway import SESSION_TOKEN, TOKEN, Answer, Exchange, Wire
 
 pytestmark = pytest.mark.anyio
 
+OTHER_SESSION_TOKEN = f"{'d4' * 12}:{'e5' * 16}:{'f6' * 40}"
+
 
 def raw_json(body: str) -> Answer:
     async def answer(exchange: Exchange) -> None:
@@ -76,3 +78,32 @@ async def test_a_body_that_is_nested_as_deep_as_json_goes_is_logged_all_the_same
     text = log.read_text(encoding="utf-8")
     assert "[" * 800 in text
     assert SESSION_TOKEN not in text
+
+
+@pytest.mark.parametrize("before", ["session:\n", "\t", "\b", "\u0001", "sess_"])
+@pytest.mark.parametrize("secret", [OTHER_SESSION_TOKEN, "owl_pat_another12345"])
+async def test_a_secret_of_somebody_else_is_not_logged_whatever_stands_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, secret: str
+) -> None:
+    log = tmp_path / "wire.jsonl"
+    monkeypatch.setenv("LOBU_WIRE_LOG", str(log))
+    told = json.dumps({"success": True, "note": f"{before}{secret}"})
+    async with WireGateway(answers(delete=raw_json(told))) as gateway:
+        assert "error" not in await call(gateway.url, "hello")
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    bodies = [line["body"] for line in lines if "note" in line.get("body", "")]
+    assert [json.loads(body)["note"] for body in bodies] == [f"{before}***"]
+
+
+async def test_a_token_in_json_inside_a_string_is_not_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "wire.jsonl"
+    monkeypatch.setenv("LOBU_WIRE_LOG", str(log))
+    inner = json.dumps({"token": "plain-words-1"})
+    told = json.dumps({"success": True, "note": inner, "notes": [inner]})
+    async with WireGateway(answers(delete=raw_json(told))) as gateway:
+        assert "error" not in await call(gateway.url, "hello")
+    text = log.read_text(encoding="utf-8")
+    assert "plain-words" not in text
+    assert text.count("***") >= 2

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lobu_provider.extension.suite import items, mapping
+from lobu_provider.json_safe import json_safe
 from lobu_provider.promptfoo.trace_assertions import flat_assertions
 
 
@@ -21,6 +22,8 @@ def assertion_lines(given: Any) -> Iterator[str]:
         script = re.search(r":(\w+)$", value) if isinstance(value, str) else None
         if script is None or kind.removeprefix("not-") not in ("python", "javascript"):
             yield f"{kind}{_shown(value)}{weight}"
+        elif kind.startswith("not-"):
+            yield f"not {script[1]}{_shown(config or None)}{weight}"
         elif script[1] == "turns":
             for number, checks in mapping(config.get("turns")).items():
                 for check in items(checks):
@@ -36,6 +39,6 @@ def _shown(value: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else repr(value)
+    text = value if isinstance(value, str) else repr(json_safe(value))
     line = " ".join(text.split())
     return line if len(line) <= 100 else f"{line[:100]}..."

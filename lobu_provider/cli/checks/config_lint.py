@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from lobu_provider.cli.checks.config_file import ConfigFile, ProviderEntry
+from lobu_provider.cli.checks.config_values import dates, unset_files
 from lobu_provider.extension.context_transforms import corrected
 from lobu_provider.extension.suite import items, listed
 from lobu_provider.extension.transcripts import expands_variables
@@ -50,6 +51,8 @@ def lint(config: ConfigFile) -> Iterator[Finding]:
         *_missing_thresholds(config),
         *_unpinned_graders(config),
         *_descriptions(config),
+        *unset_files(config),
+        *dates(config),
     ]
     for entry in config.providers:
         found += [*_token_in_file(entry), *_provider_key(entry)]

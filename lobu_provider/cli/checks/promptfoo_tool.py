@@ -26,7 +26,7 @@ MANY_WORKERS: Final = 15
 _NEW_NODES: Final = ">=22.22.0"
 """What the newest promptfoo runs on."""
 
-_FOR_OLD_NODES: Final = "0.121.20"
+FOR_ANY_NODE: Final = "0.121.20"
 """The newest promptfoo that we test with and that runs on Node 20."""
 
 
@@ -53,7 +53,7 @@ def fitting_promptfoo(node: tuple[int, ...] | None) -> str:
     """Return what to run to have a promptfoo that this version of Node runs."""
     if node is None or not in_range(node, NODES):
         return f"Install Node {_NEW_NODES} from https://nodejs.org, then: npx promptfoo@latest"
-    version = "latest" if in_range(node, _NEW_NODES) else _FOR_OLD_NODES
+    version = "latest" if in_range(node, _NEW_NODES) else FOR_ANY_NODE
     return f"npx promptfoo@{version}  (to keep it: npm install --save-dev promptfoo@{version})"
 
 
