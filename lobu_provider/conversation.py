@@ -158,7 +158,7 @@ class Conversation:
             is_heard=lambda: self._stream.has_heard_of(exchange.message_ids),
         )
         self._refuse_used_id(exchange, sent)
-        exchange.was_sent(sent, self._now_s())
+        exchange.was_sent(sent)
 
     async def _hear(
         self,

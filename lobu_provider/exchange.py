@@ -56,7 +56,8 @@ class Exchange:
         """The id that we send, and the one that the gateway answers with."""
         self.phase: Phase = "send"
         self.sent: SentMessage | None = None
-        self._heard_from_s = math.inf
+        self._own_since_s = math.inf
+        """When the first event came that names this message: the backlog was over by then."""
         self.stopped: Failure | None = None
         """Why the wait ended before the turn did."""
         self.cut_short: str | None = None
@@ -69,10 +70,9 @@ class Exchange:
         self._ended = False
         self._merged_ids: frozenset[str] = frozenset()
 
-    def was_sent(self, sent: SentMessage, now_s: float) -> None:
-        """The gateway has taken the message: what comes from now on is no backlog."""
+    def was_sent(self, sent: SentMessage) -> None:
+        """The gateway has taken the message."""
         self.sent = sent
-        self._heard_from_s = now_s
         self.message_ids |= {sent.message_id}
         self.phase = "turn"
 
@@ -90,6 +90,8 @@ class Exchange:
         own = belongs_to_turn(event, ids, backlog=self._backlog) and (
             not self.is_over or is_late_evidence(event)
         )
+        if self._own_since_s == math.inf and event.concerns(self.message_ids):
+            self._own_since_s = event.received_s
         if (own or not self.is_over) and not self.is_too_big:
             self._events.append(event)
             self._characters += event.size
@@ -117,7 +119,7 @@ class Exchange:
             return Backlog(self._earliest_ms)
         if told is None:
             return None
-        return replace(told, until_s=min(told.until_s, self._heard_from_s))
+        return replace(told, until_s=min(told.until_s, self._own_since_s))
 
     def turn(self, rules: TurnRules) -> Turn:
         """Fold what has come so far."""

@@ -94,14 +94,17 @@ async def read(
     Args:
         reply: its head has come.
         secrets: are kept out of whatever quotes the reply.
-        limit_s: what has not come by then is done without.
+        limit_s: a body that has not ended by then is done without: its last words may be half a
+            secret.
     """
     body = bytearray()
-    with anyio.move_on_after(limit_s):
+    with anyio.move_on_after(limit_s) as reading:
         async for chunk in reply.body:
             body += chunk
             if len(body) > MAX_REPLY_BYTES:
                 break
+    if reading.cancelled_caught:
+        body.clear()
     return HttpReply(
         method=reply.method,
         url=reply.url,

@@ -21,8 +21,8 @@ from lobu_provider.repeating import MAX_RETRY_AFTER_S, repeated
 from lobu_provider.sse import iter_frames
 from lobu_provider.wire_log import WireLog
 
-_READABLE: Final = frozenset({"", "identity", "gzip", "deflate"})
-"""Encodings of a stream that every installation can read."""
+_UNREADABLE: Final = frozenset({"br", "zstd", "compress", "x-compress"})
+"""Encodings of a stream that not every installation can read, and that were not asked for."""
 
 REFUSAL_S: Final = 2.0
 """How long the body is read of what should have been an event stream."""
@@ -175,7 +175,7 @@ class GatewayRequests:
         kind = response.headers.get("content-type", "")
         encoding = response.headers.get("content-encoding", "identity").strip().lower()
         if response.status == 200 and "text/event-stream" in kind.lower():
-            if encoding in _READABLE:
+            if not _UNREADABLE & set(encoding.replace(",", " ").split()):
                 return
             kind = f"one that is compressed as {encoding!r}"
         with mapped_errors("GET", response.url, "connect"):

@@ -240,6 +240,29 @@ async def test_late_evidence_of_a_merged_turn_counts_under_the_other_message_too
     assert turn.failure is not None
 
 
+async def test_a_backlog_that_the_reply_to_the_message_overtakes_is_still_one() -> None:
+    """The events come after the message was taken, the old ones first."""
+    connected = event("connected", None, at=1000)
+    old = [event("question", None, at=1), event("tool_use", None, name="delete", at=2)]
+    client = FakeClient(lambda m: [connected, *old, complete("", m)])
+    async with talk(client, thread="t", resume=True, keep=True) as conversation:
+        turn = await conversation.say("hi")
+    assert (turn.interactions, turn.tool_calls) == ((), ())
+    assert turn.failure is not None
+    assert turn.failure.code == "empty"
+
+
+async def test_what_follows_an_event_of_the_turn_is_no_backlog_whatever_its_timestamp() -> None:
+    connected = event("connected", None, at=1000)
+    late_clock = event("tool_use", None, name="delete", at=2)
+    client = FakeClient(
+        lambda m: [connected, event("status", m, at=3), late_clock, complete("x", m)]
+    )
+    async with talk(client, thread="t", resume=True, keep=True) as conversation:
+        turn = await conversation.say("hi")
+    assert [call.name for call in turn.tool_calls] == ["delete"]
+
+
 async def test_an_old_card_is_a_replay_also_where_the_connection_is_confirmed_late() -> None:
     old = event("question", None, at=1)
     client = FakeClient(

@@ -11,7 +11,8 @@ import click
 from lobu_provider.cli.common import printable, say
 from lobu_provider.events import Card, Ephemeral, Event, Output, ToolUse
 from lobu_provider.json_safe import json_words, safe_text
-from lobu_provider.redaction import MIN_SECRET_LENGTH, Redactor
+from lobu_provider.redaction import MASK, MIN_SECRET_LENGTH, Redactor
+from lobu_provider.secret_forms import forms
 from lobu_provider.turn import Turn
 
 _MAX_SHOWN: Final = 500
@@ -30,8 +31,11 @@ class AnswerPrinter:
     """
 
     def __init__(self, secrets: Iterable[str | None]) -> None:
-        self._secrets = [s for s in secrets if s is not None and len(s) >= MIN_SECRET_LENGTH]
-        self._redactor = Redactor(self._secrets)
+        known = [s for s in secrets if s is not None and len(s) >= MIN_SECRET_LENGTH]
+        self._redactor = Redactor(known)
+        written = {form for secret in known for form in forms(secret)}
+        self._secrets = [form for form in written if len(form) >= MIN_SECRET_LENGTH]
+        """In each way that they may be written."""
         self._streamed = ""
         self._held = ""
         self._line_is_open = False
@@ -61,24 +65,28 @@ class AnswerPrinter:
 
     def finish(self, turn: Turn) -> None:
         """Print what of the answer was not streamed."""
-        self._print_held()
         whole = turn.output
         if whole.strip() == self._streamed.strip():
             rest = ""
         elif whole.startswith(self._streamed):
-            rest = whole[len(self._streamed) :]
+            # With what is held: a secret may begin in that and end in the rest.
+            rest, self._held = self._held + whole[len(self._streamed) :], ""
         elif whole.strip():
+            self._print_held()
             self._end_line()
             say("note: the gateway replaced the streamed text; the answer that counts is:")
             rest = whole
         else:
+            self._print_held()
             self._end_line()
             say("note: the gateway withdrew the streamed text; the answer that counts is empty.")
             rest = ""
+        self._print_held()
         self._print(self._redactor.values(rest))
 
     def _print_held(self) -> None:
-        self._print(self._held)
+        """Print what may have been the beginning of a secret, of which no more has come."""
+        self._print(self._held if len(self._held) < MIN_SECRET_LENGTH else MASK)
         self._held = ""
 
     def _begun_length(self, text: str) -> int:
