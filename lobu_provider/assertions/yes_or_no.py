@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from lobu_provider.assertions.values import is_number, number_text
 
-_MODEL_GRADED: Final = frozenset(
+MODEL_GRADED: Final = frozenset(
     {
         "agent-rubric",
         "answer-relevance",
@@ -28,6 +28,8 @@ _MODEL_GRADED: Final = frozenset(
         "search-rubric",
     }
 )
+"""Types of assertions in which a model answers a question about the output."""
+
 _ROUNDING: Final = 1e-9
 
 
@@ -81,7 +83,7 @@ def _weight(result: Mapping[str, Any]) -> float:
 
 def _score(result: Mapping[str, Any]) -> float:
     kind = str(_assertion(result).get("type", "")).removeprefix("not-")
-    if kind in _MODEL_GRADED:
+    if kind in MODEL_GRADED:
         return 1 if result.get("pass") is True else 0
     score = result.get("score")
     return score if is_number(score) else 0

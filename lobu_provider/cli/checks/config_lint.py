@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from lobu_provider.assertions.yes_or_no import MODEL_GRADED
 from lobu_provider.cli.checks.config_file import ConfigFile, ProviderEntry
 from lobu_provider.cli.checks.config_values import dates, unset_files
 from lobu_provider.extension.context_transforms import corrected
@@ -18,25 +19,7 @@ from lobu_provider.extension.transcripts import expands_variables
 from lobu_provider.probe.finding import Finding
 from lobu_provider.promptfoo.trace_assertions import flat_assertions
 
-MODEL_GRADED: Final = frozenset(
-    {
-        "agent-rubric",
-        "answer-relevance",
-        "context-faithfulness",
-        "context-recall",
-        "context-relevance",
-        "conversation-relevance",
-        "factuality",
-        "g-eval",
-        "llm-rubric",
-        "model-graded-closedqa",
-        "model-graded-factuality",
-        "search-rubric",
-        "select-best",
-        "similar",
-        "trajectory:goal-success",
-    }
-)
+NEEDS_GRADER: Final = MODEL_GRADED | {"select-best", "similar", "trajectory:goal-success"}
 """Assertion types that ask a model."""
 
 _NEED_QUERY: Final = frozenset({"context-faithfulness", "context-relevance"})
@@ -161,7 +144,7 @@ def _unpinned_graders(config: ConfigFile) -> Iterator[Finding]:
     unpinned = [
         f"{name} ({_type(assertion)})"
         for name, test, assertion in _assertions(config)
-        if _type(assertion) in MODEL_GRADED
+        if _type(assertion) in NEEDS_GRADER
         and not assertion.get("provider")
         and not _options(test).get("provider")
     ]
