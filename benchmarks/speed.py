@@ -1,4 +1,4 @@
-"""How fast conversations go: ours, a plain Node client's, and the least that Python can do.
+"""How fast conversations go: ours, a plain Node client's, bare aiohttp, bare sockets.
 
     python benchmarks/speed.py [--pairs 5] [--tree NAME=FOLDER] [--only ratios|growth]
 
@@ -31,7 +31,6 @@ from work import Measured, Work
 
 HERE = Path(__file__).resolve().parent
 NODE = "node"
-FLOOR = "floor"
 
 SMALL = "d4-b40-t1"
 RATIOS = {
@@ -178,7 +177,11 @@ def main() -> None:
     print(f"Python {sys.version.split()[0]}, Node {node_version}, ", end="")
     print(f"{os.cpu_count()} cores, medians of {options.pairs} rounds")
     if options.only != "growth":
-        print_ratios([node, *ours, python_client(FLOOR, "floor_client.py")], options.pairs)
+        bare = [
+            python_client("aiohttp", "library_client.py"),
+            python_client("floor", "floor_client.py"),
+        ]
+        print_ratios([node, *ours, *bare], options.pairs)
     if options.only != "ratios":
         print_growth([node, *ours], options.pairs)
 

@@ -168,7 +168,7 @@ class GatewayRequests:
                 async with aclosing(frames):
                     yield frames
             finally:
-                with anyio.CancelScope(shield=True), anyio.move_on_after(1):
+                with anyio.move_on_after(1, shield=True):
                     await response.aclose()
 
     async def _check_stream(self, response: Reply, agent_id: str) -> None:
