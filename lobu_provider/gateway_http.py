@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import ssl
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
@@ -87,7 +86,7 @@ def _certificates(ca_file: Path | None) -> ssl.SSLContext:
 
 
 async def read(
-    reply: Reply, secrets: Iterable[str] = (), *, limit_s: float = math.inf
+    reply: Reply, secrets: Iterable[str] = (), *, limit_s: float | None = None
 ) -> HttpReply:
     """Read a plain reply to its end, or to 1 MB: no reply of the gateway comes near.
 
@@ -97,22 +96,30 @@ async def read(
         limit_s: a body that has not ended by then is done without: its last words may be half a
             secret.
     """
-    body = bytearray()
-    with anyio.move_on_after(limit_s) as reading:
-        async for chunk in reply.body:
-            body += chunk
-            if len(body) > MAX_REPLY_BYTES:
-                break
-    if reading.cancelled_caught:
-        body.clear()
+    if limit_s is None:  # most have their limit around them, and each costs time
+        body = await _body(reply)
+    else:
+        body = b""
+        with anyio.move_on_after(limit_s):
+            body = await _body(reply)
+    asked = reply.headers.get("retry-after")
     return HttpReply(
         method=reply.method,
         url=reply.url,
         status=reply.status,
-        body=body[:MAX_REPLY_BYTES].decode("utf-8", "replace"),
+        body=body.decode("utf-8", "replace"),
         location=reply.headers.get("location"),
-        retry_after_s=retry_after_s(
-            reply.headers.get("retry-after"), datetime.now(tz=timezone.utc)
-        ),
+        retry_after_s=None
+        if asked is None
+        else retry_after_s(asked, datetime.now(tz=timezone.utc)),
         secrets=tuple(secrets),
     )
+
+
+async def _body(reply: Reply) -> bytes:
+    body = bytearray()
+    async for chunk in reply.body:
+        body += chunk
+        if len(body) > MAX_REPLY_BYTES:
+            break
+    return bytes(body[:MAX_REPLY_BYTES])

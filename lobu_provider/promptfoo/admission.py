@@ -11,8 +11,8 @@ from __future__ import annotations
 import threading
 import time
 from bisect import bisect_left, insort
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
 import anyio
@@ -26,26 +26,35 @@ _gates: dict[Hashable, Gate] = {}
 _users: dict[Hashable, int] = {}
 
 
-@asynccontextmanager
-async def place(settings: Settings, session: SessionPlan) -> AsyncIterator[None]:
-    """Wait for this call's turn, and hold it until the block ends.
+Gates = Sequence[tuple[Hashable, int]]
+"""Which gates a call passes, in order, and how many calls may be behind each at once."""
+
+
+def gates_of(settings: Settings, session: SessionPlan) -> Gates:
+    """Return the gates of a call; most calls have none.
 
     A call on a thread that goes on waits for the earlier ones on it before it takes a place, so
     that it keeps none from others meanwhile.
     """
-    thread = (settings.gateway, settings.org, session.agent_id, session.thread)
-    async with (
-        _held(thread, 1 if session.resume else None),
-        _held(settings.gateway, settings.config.max_concurrent_sessions),
-    ):
+    gates: list[tuple[Hashable, int]] = []
+    if session.resume:
+        gates.append(((settings.gateway, settings.org, session.agent_id, session.thread), 1))
+    if settings.config.max_concurrent_sessions is not None:
+        gates.append((settings.gateway, settings.config.max_concurrent_sessions))
+    return gates
+
+
+@asynccontextmanager
+async def place(gates: Gates) -> AsyncIterator[None]:
+    """Wait for this call's turn at each gate, and hold it until the block ends."""
+    async with AsyncExitStack() as held:
+        for key, limit in gates:
+            await held.enter_async_context(_held(key, limit))
         yield
 
 
 @asynccontextmanager
-async def _held(key: Hashable, limit: int | None) -> AsyncIterator[None]:
-    if limit is None:
-        yield
-        return
+async def _held(key: Hashable, limit: int) -> AsyncIterator[None]:
     with _registry_lock:
         gate = _gates.setdefault(key, Gate())
         _users[key] = _users.get(key, 0) + 1

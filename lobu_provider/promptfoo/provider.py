@@ -13,7 +13,7 @@ from lobu_provider.abort import Abort
 from lobu_provider.config.settings import Settings, load_settings
 from lobu_provider.config.token import find_token, forget_command_tokens, may_block
 from lobu_provider.errors import Failure, LobuError, error_for, failure
-from lobu_provider.promptfoo.admission import START_GAPS, place
+from lobu_provider.promptfoo.admission import START_GAPS, gates_of, place
 from lobu_provider.promptfoo.attempts import hold_case
 from lobu_provider.promptfoo.call_plan import CallPlan, plan_call
 from lobu_provider.promptfoo.call_record import CallRecord
@@ -134,8 +134,9 @@ class LobuProvider:
         with anyio.CancelScope() as scope:
             with abort.cancelling(scope.cancel):
                 async with AsyncExitStack() as held:
-                    with limit.waiting_for_others():
-                        await held.enter_async_context(place(settings, plan.session))
+                    if gates := gates_of(settings, plan.session):
+                        with limit.waiting_for_others():
+                            await held.enter_async_context(place(gates))
                     with anyio.CancelScope(deadline=limit.deadline) as preparing:
                         token = await self._prepare(settings, context, record)
                     if preparing.cancelled_caught:
@@ -172,8 +173,9 @@ class LobuProvider:
         line = Line(settings, token, transport=self._transport, pool=self._pool, tape=tape)
 
         async def attempt(plan: CallPlan) -> None:
-            with limit.waiting_for_others():
-                await START_GAPS.wait(settings.gateway, settings.session_start_gap_s)
+            if settings.session_start_gap_s:
+                with limit.waiting_for_others():
+                    await START_GAPS.wait(settings.gateway, settings.session_start_gap_s)
             await converse(line, plan, limit.deadline, record)
 
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from lobu_provider.ci import is_ci
@@ -34,7 +33,7 @@ def run_info(context: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 def _commit_here() -> str | None:
     try:
-        return _git_commit(Path.cwd())
+        return _git_commit(os.getcwd())
     except FileNotFoundError:  # the working directory was deleted
         return None
 
@@ -44,22 +43,22 @@ def is_known_at_once() -> bool:
     if any(os.environ.get(name) for name in _COMMIT_VARIABLES):
         return True
     try:
-        return Path.cwd() in _commits
+        return os.getcwd() in _commits
     except FileNotFoundError:
         return True
 
 
-_commits: dict[Path, str | None] = {}
+_commits: dict[str, str | None] = {}
 """By folder, of those for which git was asked."""
 
 
-def _git_commit(folder: Path) -> str | None:
+def _git_commit(folder: str) -> str | None:
     if folder not in _commits:
         _commits[folder] = _ask_git(folder)
     return _commits[folder]
 
 
-def _ask_git(folder: Path) -> str | None:
+def _ask_git(folder: str) -> str | None:
     try:
         done = subprocess.run(
             ["git", "rev-parse", "HEAD"],  # noqa: S607 - whichever git the user has

@@ -13,7 +13,7 @@ from anyio.lowlevel import checkpoint
 from lobu_provider.abort import Abort
 from lobu_provider.config.settings import Settings, load_settings
 from lobu_provider.promptfoo import admission, provider
-from lobu_provider.promptfoo.admission import StartGaps, place
+from lobu_provider.promptfoo.admission import StartGaps, gates_of, place
 from lobu_provider.promptfoo.provider import LobuProvider
 from lobu_provider.session_life import SessionPlan
 from tests.wire.wire_answers import (
@@ -53,12 +53,12 @@ async def is_held_back(first: tuple[Any, Any], second: tuple[Any, Any]) -> bool:
     inside: list[bool] = []
 
     async def other() -> None:
-        async with place(*second):
+        async with place(gates_of(*second)):
             inside.append(True)
 
     async with anyio.create_task_group() as group, AsyncExitStack() as held:
         with anyio.fail_after(LIMIT_S):
-            await held.enter_async_context(place(*first))
+            await held.enter_async_context(place(gates_of(*first)))
         group.start_soon(other)
         await until(lambda: bool(waiting() or inside))
         held_back = not inside
@@ -105,22 +105,22 @@ async def test_the_same_name_of_a_thread_elsewhere_is_another_thread(
 
 async def test_a_call_that_waits_for_its_thread_keeps_no_place_from_others() -> None:
     two = load(maxConcurrentSessions=2)
-    async with anyio.create_task_group() as group, place(two, PINNED):
+    async with anyio.create_task_group() as group, place(gates_of(two, PINNED)):
         group.start_soon(_visit, two, PINNED)
         await until(lambda: waiting() == 1)
         with anyio.fail_after(LIMIT_S):
-            async with place(two, FRESH):
+            async with place(gates_of(two, FRESH)):
                 pass
 
 
 async def _visit(settings: Settings, session: SessionPlan) -> None:
-    async with place(settings, session):
+    async with place(gates_of(settings, session)):
         pass
 
 
 async def test_a_call_that_stops_waiting_leaves_nothing_behind() -> None:
     one = load(maxConcurrentSessions=1)
-    async with place(one, FRESH):
+    async with place(gates_of(one, FRESH)):
         async with anyio.create_task_group() as group:
             group.start_soon(_visit, one, PINNED)
             await until(lambda: waiting() == 1)
@@ -271,7 +271,7 @@ async def test_an_abort_ends_the_wait_for_a_place() -> None:
     async def one() -> None:
         rows.append(await LobuProvider(options).call_api("hello", abort=abort))
 
-    async with place(load_settings(options), FRESH), anyio.create_task_group() as group:
+    async with place(gates_of(load_settings(options), FRESH)), anyio.create_task_group() as group:
         group.start_soon(one)
         await until(lambda: waiting() == 1)
         abort.set()
@@ -282,7 +282,7 @@ async def test_an_abort_ends_the_wait_for_a_place() -> None:
 
 async def test_promptfoos_own_limit_ends_the_wait_for_a_place() -> None:
     options = {"config": {"agent": "a", "gateway": "http://h", "maxConcurrentSessions": 1}}
-    async with place(load_settings(options), FRESH):
+    async with place(gates_of(load_settings(options), FRESH)):
         with anyio.fail_after(LIMIT_S):
             row = await LobuProvider(options, host_limit_s=0.001).call_api("hello")
     assert row["error"].startswith("[timeout] promptfoo's own limit")
