@@ -16,20 +16,17 @@ import anyio.lowlevel
 
 from lobu_provider.errors import Failure, LobuError, error_for, failure
 from lobu_provider.event_stream import EventStream
-from lobu_provider.events import (
-    Ephemeral,
-    Event,
-    Output,
-    Reconnected,
-    ToolUse,
-    TurnError,
-    UnreadableEvent,
-)
+from lobu_provider.events import Card, Ephemeral, Event, Reconnected, TurnError, UnreadableEvent
 from lobu_provider.exchange import MAX_CHARACTERS, MAX_EVENTS, Exchange
 from lobu_provider.gateway_client import GatewayClient, SentMessage, Session
+from lobu_provider.replay import Past
 from lobu_provider.turn import Turn
 from lobu_provider.turn_clock import Alarm, TurnClock, TurnLimits
-from lobu_provider.turn_events import is_late_evidence, sends_final_text
+from lobu_provider.turn_events import (
+    is_late_evidence,
+    sends_final_text,
+    shows_that_the_agent_goes_on,
+)
 from lobu_provider.turn_story import TurnRules
 
 ERROR_GRACE_S: Final = 2.0
@@ -37,7 +34,8 @@ ERROR_GRACE_S: Final = 2.0
 the end of the next turn."""
 
 NOTICE_GRACE_S: Final = 3.0
-"""How long the agent may take to go on after an ``ephemeral`` notice; usually it does not."""
+"""How long the agent may take to go on after an ``ephemeral`` notice; usually it does not. No event
+tells that a tool has begun, so a tool that runs longer without a sign looks like the end."""
 
 LATE_S: Final = 0.1
 """How much silence after the end means that nothing more comes for turns that are over. Deleting
@@ -84,7 +82,8 @@ class Conversation:
         self._client = client
         self._stream = stream
         self._deadline = deadline
-        self._resumed = resumed
+        # Only a thread with a past can be told of it again.
+        self._past = Past(lambda: stream.backlog) if resumed else None
         self._rules = rules or TalkRules()
         self._exchanges: list[Exchange] = []
         self._judging = self._rules.judging
@@ -115,8 +114,7 @@ class Conversation:
             text,
             number=len(self.turns) + 1,
             started_s=self._now_s(),
-            # Only a thread with a past can be told of it again.
-            backlog=(lambda: self._stream.backlog) if self._resumed else None,
+            past=self._past,
         )
         self._exchanges.append(exchange)
         clock = TurnClock(exchange.started_s, self._rules.limits, call_deadline_s=self._deadline)
@@ -126,8 +124,8 @@ class Conversation:
                 with alarm.set():
                     await self._send(exchange)
                     await self._hear(exchange, clock, alarm, on_event, stop_when)
-            if wait.cancelled_caught and clock.first not in ("grace", "notice"):
-                exchange.stopped = exchange.out_of_time(clock.first, self._rules.limits)
+            if wait.cancelled_caught:
+                exchange.stopped = self._why_no_longer(exchange, clock)
         except LobuError as exc:
             exchange.stopped = exc.failure
         except anyio.get_cancelled_exc_class():
@@ -171,24 +169,29 @@ class Conversation:
         while not exchange.is_over:
             event = await self._stream.next_event()
             self._note(event)
-            own = exchange.add(event)
+            known = exchange.add(event)
             if exchange.is_too_big:
                 raise error_for(_too_big())
-            if not own:
+            if event not in known[-1:]:
                 self._deliver_late(event)
-                continue
-            if on_event is not None:
-                on_event(event)
-            if not isinstance(event, Reconnected):  # made by us, and no sign of the turn
-                _tell(clock, event, self._now_s())
-                if isinstance(event, _ENDING):
+            for own in known:
+                if on_event is not None:
+                    on_event(own)
+                _tell(clock, own, self._now_s())
+                if isinstance(own, _ENDING):
                     alarm.moved_up()
-            stop = stop_when(event) if stop_when is not None else None
-            if isinstance(stop, Failure):
-                raise error_for(stop)
-            if stop is not None:
-                exchange.cut_short = stop
-                return
+                stop = stop_when(own) if stop_when is not None else None
+                if isinstance(stop, Failure):
+                    raise error_for(stop)
+                if stop is not None:
+                    exchange.cut_short = stop
+                    return
+
+    def _why_no_longer(self, exchange: Exchange, clock: TurnClock) -> Failure | None:
+        if clock.first in ("grace", "notice"):
+            # Told by the events so far; those that still come must not undo it.
+            return exchange.turn(self._judging).failure
+        return exchange.out_of_time(clock.first, self._rules.limits)
 
     def _refuse_used_id(self, exchange: Exchange, sent: SentMessage) -> None:
         for message_id in (exchange.message_id, sent.message_id):
@@ -209,14 +212,13 @@ class Conversation:
         For the moment between the end of the last turn and the end of the stream.
         """
         try:
-            silent = False
-            while not silent:
-                with anyio.move_on_after(LATE_S) as wait:
+            with anyio.move_on_after(LATE_S) as silence:
+                while True:
                     event = await self._stream.next_event()
                     self._note(event)
                     self._deliver_late(event)
                     await anyio.lowlevel.checkpoint()  # events may come faster than time runs out
-                silent = wait.cancelled_caught
+                    silence.deadline = anyio.current_time() + LATE_S
         except LobuError:
             return  # the stream is over, which is what was waited for
         finally:
@@ -235,7 +237,8 @@ class Conversation:
 
     def _deliver_late(self, event: Event) -> None:
         """Give an event to the earlier turn that it names; without a name to the last one."""
-        if not is_late_evidence(event):
+        is_open = self._past is not None and self._past.leaves_open(event)
+        if is_open or not is_late_evidence(event):
             return
         for exchange in reversed(self._exchanges):
             if exchange.is_over and exchange.add(event):
@@ -264,11 +267,15 @@ _ENDING: Final = (Ephemeral, TurnError, UnreadableEvent)
 
 def _tell(clock: TurnClock, event: Event, now_s: float) -> None:
     """Have the clock know how much longer a turn is waited for after ``event``."""
+    if isinstance(event, (Card, Reconnected)):
+        clock.noticed_again(now_s, grace_s=NOTICE_GRACE_S)
+    if isinstance(event, Reconnected):  # made by us, and no sign of the turn
+        return
     is_error = isinstance(event, TurnError) or (
         isinstance(event, UnreadableEvent) and event.name in ("complete", "error", "agent-error")
     )
     clock.heard(now_s, grace_s=ERROR_GRACE_S if is_error else math.inf)
     if isinstance(event, Ephemeral):
         clock.noticed(now_s, grace_s=NOTICE_GRACE_S)
-    elif isinstance(event, (Output, ToolUse)):
+    elif shows_that_the_agent_goes_on(event):
         clock.went_on()

@@ -58,7 +58,6 @@ class EventStream:
         self._is_silent = False
         self.backlog: Backlog | None = None
         """Known from the first ``connected`` on."""
-        self._first_s: float | None = None
 
     async def __aenter__(self) -> EventStream:
         self._task = asyncio.create_task(self._read())
@@ -81,7 +80,7 @@ class EventStream:
         Raises:
             LobuError: the stream could not be opened, or has ended for good.
         """
-        if not self._is_silent or self._outage.is_down:
+        if not self._alive.is_set() and (not self._is_silent or self._outage.is_down):
             with anyio.move_on_after(MAX_OUTAGE_S if self._outage.is_down else FIRST_BYTE_S):
                 await self._alive.wait()
             self._is_silent = not self._alive.is_set()
@@ -173,10 +172,9 @@ class EventStream:
                     self._finish(error_for(_ended(f"was closed by the gateway ({reason})")))
 
     def _learn_backlog(self, event: Event) -> None:
-        if self._first_s is None:
-            self._first_s = event.received_s
         if self.backlog is None and isinstance(event, Connected) and event.timestamp_ms is not None:
-            self.backlog = Backlog(event.timestamp_ms, until_s=self._first_s + OVERLAP_S)
+            # What a gateway writes before `connected` can be long before it.
+            self.backlog = Backlog(event.timestamp_ms, until_s=event.received_s + OVERLAP_S)
 
     def _on_bytes(self) -> None:
         if self._alive.is_set():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 from uuid import uuid4
@@ -11,6 +9,7 @@ from uuid import uuid4
 from lobu_provider.errors import Failure, Phase, failure
 from lobu_provider.events import Event
 from lobu_provider.gateway_client import SentMessage
+from lobu_provider.replay import Past
 from lobu_provider.turn import Turn, fold_turn
 from lobu_provider.turn_clock import Limit, TurnLimits
 from lobu_provider.turn_events import (
@@ -35,8 +34,7 @@ class Exchange:
         text: the message.
         number: of the turn, from 1.
         started_s: when the message was sent, on the clock of the events.
-        backlog: asks for what the connection may bring of earlier turns, ``None`` while that is
-            not known. ``None`` where there were none.
+        past: what the connection may bring of earlier turns; ``None`` where there were none.
     """
 
     def __init__(
@@ -45,7 +43,7 @@ class Exchange:
         *,
         number: int,
         started_s: float,
-        backlog: Callable[[], Backlog | None] | None = None,
+        past: Past | None = None,
     ) -> None:
         self.text = text
         self.number = number
@@ -56,17 +54,15 @@ class Exchange:
         """The id that we send, and the one that the gateway answers with."""
         self.phase: Phase = "send"
         self.sent: SentMessage | None = None
-        self._own_since_s = math.inf
-        """When the first event came that names this message: the backlog was over by then."""
         self.stopped: Failure | None = None
         """Why the wait ended before the turn did."""
         self.cut_short: str | None = None
         """Why the turn was left before its end, without that being a failure."""
-        self._ask_backlog = backlog
+        self._past = past
         self._events: list[Event] = []
+        self._open: list[Event] = []
+        """Those of which nobody knows yet whether they are of an earlier turn."""
         self._characters = 0
-        self._earliest_ms: float | None = None
-        """Of the events that name this message."""
         self._ended = False
         self._merged_ids: frozenset[str] = frozenset()
 
@@ -81,28 +77,37 @@ class Exchange:
         """Whether the turn has ended, or nobody waits for it any more."""
         return self._ended or self.ended_s is not None
 
-    def add(self, event: Event) -> bool:
-        """Take in an event; return whether it is this turn's as far as can be told now.
+    def add(self, event: Event) -> list[Event]:
+        """Take in an event; return which are now known to be this turn's and were not before.
 
-        Others are kept too while the turn runs: its end can tell that it was merged with them.
+        Mostly that is ``event`` or nothing. One that may be of an earlier turn waits until that is
+        clear, so that none of those ends this turn. All are kept while the turn runs: its end can
+        tell that it was merged with others.
         """
+        if self._past is not None and event.concerns(self.message_ids):
+            self._past.heard_own(event)
+        clear = self._clear_with(event) if not self.is_over else filter(is_late_evidence, [event])
         ids = self.message_ids | self._merged_ids if self.is_over else self.message_ids
-        own = belongs_to_turn(event, ids, backlog=self._backlog) and (
-            not self.is_over or is_late_evidence(event)
-        )
-        if self._own_since_s == math.inf and event.concerns(self.message_ids):
-            self._own_since_s = event.received_s
+        own = [one for one in clear if belongs_to_turn(one, ids, backlog=self._backlog)]
         if (own or not self.is_over) and not self.is_too_big:
             self._events.append(event)
             self._characters += event.size
-            told_ms = event.timestamp_ms if event.concerns(self.message_ids) else None
-            if told_ms is not None:
-                earliest_ms = told_ms if self._earliest_ms is None else self._earliest_ms
-                self._earliest_ms = min(told_ms, earliest_ms)
         if not self._ended and ends_turn(event, self.message_ids):
             self._ended = True
             self._merged_ids = ids_of(event)
         return own
+
+    def _clear_with(self, event: Event) -> list[Event]:
+        """Return the events whose turn can be told now and could not before, ``event`` the last."""
+        if self._past is None:
+            return [event]
+        if self._past.leaves_open(event):
+            self._open.append(event)
+            return []
+        if not self._open or self._past.backlog is None:
+            return [event]
+        clear, self._open = [*self._open, event], []
+        return clear
 
     @property
     def is_too_big(self) -> bool:
@@ -111,15 +116,7 @@ class Exchange:
 
     @property
     def _backlog(self) -> Backlog | None:
-        """Asked anew, as ``connected`` may come late; until then this turn's first event tells."""
-        if self._ask_backlog is None:
-            return None
-        told = self._ask_backlog()
-        if told is None and self._earliest_ms is not None:
-            return Backlog(self._earliest_ms)
-        if told is None:
-            return None
-        return replace(told, until_s=min(told.until_s, self._own_since_s))
+        return self._past.backlog if self._past is not None else None
 
     def turn(self, rules: TurnRules) -> Turn:
         """Fold what has come so far."""

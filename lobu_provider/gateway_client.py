@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 import httpx
 
-from lobu_provider.errors import LobuError, error_for, failure
+from lobu_provider.errors import Failure, InfrastructureError, LobuError, error_for, failure
 from lobu_provider.events import Frame
 from lobu_provider.gateway_http import open_http
 from lobu_provider.gateway_requests import GatewayRequests
@@ -57,6 +57,10 @@ class SentMessage:
     """Of the gateway's own trace; ``None`` when its tracing is off."""
     tries: int = 1
     """How often it was sent; a gateway of version 11 may have run it as often."""
+
+
+class SessionUndoneError(InfrastructureError):
+    """A create reply tells a failure and names a session; that was deleted."""
 
 
 class GatewayClient:
@@ -156,6 +160,11 @@ class GatewayClient:
             dry_run: sent if given. No gateway version acts on it.
             provider: sent if given; anything but ``"claude"`` is refused with 400.
             model: sent if given; see the README on when gateways honour it.
+
+        Raises:
+            LobuError: there is no session to use. One that the gateway may have made all the same
+                is told by ``failure.is_unclear``; where the reply names it and ``force_new`` was
+                asked for, it is deleted, and the error is a :class:`SessionUndoneError`.
         """
         optional = {"dryRun": dry_run, "provider": provider, "model": model}
         body = {
@@ -167,18 +176,34 @@ class GatewayClient:
         reply = await self._requests.send(
             "POST", "/api/v1/agents", "create", agent_id, body=body, headers=self._user_headers()
         )
-        answer = reply.json_object("create")
-        session_id, token = answer.get("agentId"), answer.get("token")
-        if not (isinstance(session_id, str) and session_id and isinstance(token, str) and token):
-            raise error_for(
-                failure(
-                    "gateway",
-                    f"POST {reply.url} answered {reply.status} without agentId or token; "
-                    "is this address a Lobu gateway?",
-                    phase="create",
-                )
+        told = reply.told or {}
+        session = _session_told(told, agent_id, thread)
+        try:
+            reply.json_object("create")
+            if session is not None:
+                return session
+        except LobuError as exc:
+            refused = exc.failure
+        else:
+            refused = failure(
+                "gateway",
+                f"POST {reply.url} answered {reply.status} without agentId or token; "
+                "is this address a Lobu gateway?",
+                phase="create",
             )
-        return Session(id=session_id, agent_id=agent_id, thread=thread, token=token)
+        if session is not None and force_new:
+            raise await self._undone(session, refused)
+        # Nobody but the user deletes a thread that was to be resumed.
+        may_be_new = force_new and (reply.status == 201 or bool(told.get("agentId")))
+        raise error_for(replace(refused, is_unclear=may_be_new))
+
+    async def _undone(self, session: Session, refused: Failure) -> LobuError:
+        """Delete a session that the gateway calls no success; return what to raise."""
+        try:
+            await self.delete_session(session)
+        except LobuError:
+            return error_for(replace(refused, is_unclear=True))
+        return SessionUndoneError(refused)
 
     async def send_message(
         self,
@@ -287,6 +312,13 @@ class GatewayClient:
     def _user_headers(self) -> dict[str, str]:
         headers = _bearer(self._token) if self._token is not None else {}
         return {**headers, "x-lobu-org": self._org} if self._org else headers
+
+
+def _session_told(told: Mapping[str, Any], agent_id: str, thread: str) -> Session | None:
+    session_id, token = told.get("agentId"), told.get("token")
+    if isinstance(session_id, str) and session_id and isinstance(token, str) and token:
+        return Session(id=session_id, agent_id=agent_id, thread=thread, token=token)
+    return None
 
 
 def _path(session: Session) -> str:

@@ -21,9 +21,6 @@ from lobu_provider.repeating import MAX_RETRY_AFTER_S, repeated
 from lobu_provider.sse import iter_frames
 from lobu_provider.wire_log import WireLog
 
-_UNREADABLE: Final = frozenset({"br", "zstd", "compress", "x-compress"})
-"""Encodings of a stream that not every installation can read, and that were not asked for."""
-
 REFUSAL_S: Final = 2.0
 """How long the body is read of what should have been an event stream."""
 
@@ -173,11 +170,8 @@ class GatewayRequests:
 
     async def _check_stream(self, response: Reply, agent_id: str) -> None:
         kind = response.headers.get("content-type", "")
-        encoding = response.headers.get("content-encoding", "identity").strip().lower()
         if response.status == 200 and "text/event-stream" in kind.lower():
-            if not _UNREADABLE & set(encoding.replace(",", " ").split()):
-                return
-            kind = f"one that is compressed as {encoding!r}"
+            return
         with mapped_errors("GET", response.url, "connect"):
             # Before anyone sends a message without a stream; the head tells enough.
             reply = await read(response, self._all_secrets, limit_s=REFUSAL_S)

@@ -5,9 +5,16 @@ Two libraries fulfil it: httpx always, aiohttp where it is installed and many ca
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
+
+ENCODINGS: Final = "gzip, deflate"
+"""What both libraries can read in every installation, as a header asks for it."""
+
+_COMPRESSIONS: Final = frozenset(
+    {"gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress", "dcb", "dcz"}
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,21 @@ class Reply:
     body: AsyncIterator[bytes]
     """Decompressed. Raises what :meth:`Http.send` raises."""
     aclose: Callable[[], Awaitable[None]]
+
+
+def unreadable(encodings: Iterable[str]) -> str | None:
+    """Return why the body of a reply cannot be read; ``None`` if it can.
+
+    ``identity`` means nothing, however often; what is no compression is taken for a slip.
+
+    Args:
+        encodings: the values of its ``Content-Encoding`` headers.
+    """
+    told = ", ".join(encodings).lower()
+    words = told.replace(",", " ").split()
+    if words in (["gzip"], ["deflate"]) or not _COMPRESSIONS.intersection(words):
+        return None
+    return f"it is compressed in a way that was not asked for, as {told!r}"
 
 
 class Http(Protocol):

@@ -93,8 +93,9 @@ def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
             failure(
                 "gateway",
                 f"The reply to {method} {url} cannot be read: {_reason(exc)}. "
-                "A proxy in between may compress it wrongly.",
+                "A proxy in between may compress it; switch that off for the Agent API.",
                 phase=phase,
+                is_unclear=True,
             )
         ) from exc
     except httpx.TransportError as exc:

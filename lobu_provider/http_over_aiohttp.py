@@ -7,6 +7,7 @@ so this file is imported only where a pool is wanted.
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from aiohttp.http_exceptions import ContentEncodingError, HttpProcessingError
 from yarl import URL
 
 from lobu_provider.http_cookies import Cookies
-from lobu_provider.http_exchange import Reply, RequestLimits
+from lobu_provider.http_exchange import ENCODINGS, Reply, RequestLimits, unreadable
 
 KEEP_S: Final = 4.0
 """How long an idle connection is kept: less than the 5 s of a Node server, so that no message is
@@ -34,6 +35,7 @@ class AiohttpPool:
     async def __aenter__(self) -> AiohttpPool:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_S),
+            headers={"Accept-Encoding": ENCODINGS},
             cookie_jar=aiohttp.DummyCookieJar(),  # cookies belong to a conversation
             max_line_size=MAX_HEADER_BYTES,
             max_field_size=MAX_HEADER_BYTES,
@@ -107,6 +109,10 @@ class AiohttpHttp:
                     total=None, connect=self._limits.connect_s, sock_read=silence_s
                 ),
             )
+        why = unreadable(response.headers.getall("Content-Encoding", ()))
+        if why is not None:
+            response.close()
+            raise httpx.DecodingError(why)
         _end_with_its_connection(response)
         if "Set-Cookie" in response.headers:
             self._cookies.take(method, url, response.raw_headers)
@@ -174,10 +180,6 @@ def _in_httpx_words() -> Iterator[None]:
         raise httpx.ReadTimeout(str(exc)) from exc
     except aiohttp.ClientConnectorError as exc:
         raise httpx.ConnectError(str(exc)) from exc
-    except aiohttp.ClientPayloadError as exc:
-        if isinstance(exc.__cause__, ContentEncodingError):
-            raise httpx.DecodingError(str(exc)) from exc
-        raise httpx.RemoteProtocolError(str(exc)) from exc
     except aiohttp.InvalidURL as exc:
         raise httpx.InvalidURL(str(exc)) from exc
     except aiohttp.ServerDisconnectedError as exc:
@@ -185,4 +187,15 @@ def _in_httpx_words() -> Iterator[None]:
     except (aiohttp.ClientOSError, ConnectionError) as exc:
         raise httpx.ReadError(str(exc)) from exc
     except (aiohttp.ClientError, HttpProcessingError) as exc:
-        raise httpx.RemoteProtocolError(str(exc)) from exc
+        raise _undecodable(exc) or httpx.RemoteProtocolError(str(exc)) from exc
+
+
+def _undecodable(exc: BaseException) -> httpx.DecodingError | None:
+    """For what aiohttp cannot decompress: for a package that it misses, in the words for httpx."""
+    cause = exc.__cause__
+    while cause is not None and not isinstance(cause, ContentEncodingError):
+        cause = cause.__cause__
+    if cause is None:
+        return None
+    named = re.search(r"\((br|zstd)\)", cause.message)
+    return httpx.DecodingError(unreadable(named.groups() if named else ()) or cause.message)

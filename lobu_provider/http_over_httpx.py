@@ -9,7 +9,7 @@ import httpx
 
 from lobu_provider.errors import config_error
 from lobu_provider.http_cookies import Cookies, keep_none
-from lobu_provider.http_exchange import Reply, RequestLimits
+from lobu_provider.http_exchange import ENCODINGS, Reply, RequestLimits, unreadable
 
 
 class HttpxHttp:
@@ -41,6 +41,7 @@ class HttpxHttp:
         try:
             self._client = httpx.AsyncClient(
                 transport=transport,
+                headers={"Accept-Encoding": ENCODINGS},  # as many as it can read, unless told
                 # Plain HTTP needs no certificates; building the context takes 23 ms.
                 verify=certificates or False,
                 trust_env=trust_env,
@@ -80,6 +81,10 @@ class HttpxHttp:
             method, url, headers=sent, content=content, timeout=timeout
         )
         response = await self._client.send(request, stream=True)
+        why = unreadable(response.headers.get_list("Content-Encoding"))
+        if why is not None:
+            await response.aclose()
+            raise httpx.DecodingError(why)
         if "Set-Cookie" in response.headers:
             self._cookies.take(method, url, response.headers.raw)
         return Reply(

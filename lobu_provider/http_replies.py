@@ -16,10 +16,14 @@ from urllib.parse import urlsplit
 
 from lobu_provider.errors import Failure, Phase, error_for, failure
 from lobu_provider.json_safe import parse_json
-from lobu_provider.redaction import Redactor
+from lobu_provider.redaction import Redactor, named_in
+from lobu_provider.said_failure import said_failure
 
 MAX_QUOTED: Final = 300
 """Characters of an unreadable body that a message quotes."""
+
+MAX_SEARCHED: Final = 100_000
+"""Characters of a body in which it is looked for what it tells to be secret."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,9 @@ class HttpReply:
         return self._shown(error_text(self.body))
 
     def _shown(self, text: str) -> str:
-        """Without secrets before it is shortened, so that no half is left."""
-        return quote_body(Redactor(self.secrets).text(text))
+        """Without secrets, also those that only the rest of the body tells to be secret."""
+        redactor = Redactor((*self.secrets, *named_in(self.body[:MAX_SEARCHED])))
+        return quote_body(redactor.shortened(text.strip(), MAX_QUOTED * 10))
 
     @property
     def shown_location(self) -> str:
@@ -62,19 +67,26 @@ class HttpReply:
         except ValueError:
             return "(not a URL)"
         origin = f"{target.scheme}://{host}" if host else ""
-        return Redactor(self.secrets).values(origin + target.path) or "(nowhere)"
+        return Redactor(self.secrets).text(origin + target.path) or "(nowhere)"
+
+    @property
+    def told(self) -> Mapping[str, Any] | None:
+        """The body as a JSON object, whatever it says; ``None`` if it is none."""
+        try:
+            value = parse_json(self.body)
+        except ValueError:
+            return None
+        return value if isinstance(value, dict) else None
 
     def json_object(self, phase: Phase) -> Mapping[str, Any]:
         """Return the body as a JSON object.
 
         Raises:
-            InfrastructureError: HTML or anything else that is not a JSON object.
+            InfrastructureError: HTML or anything else that is not a JSON object, or one that tells
+                a failure.
         """
-        try:
-            value = parse_json(self.body)
-        except ValueError:
-            value = None
-        if not isinstance(value, dict):
+        value = self.told
+        if value is None:
             raise error_for(
                 failure(
                     "gateway",
@@ -85,7 +97,7 @@ class HttpReply:
                     phase=phase,
                 )
             )
-        if value.get("success", not value.get("error")) is False:
+        if said_failure(value) is not None:
             raise error_for(
                 failure(
                     "gateway",

@@ -2,20 +2,28 @@
 
 Two kinds of knowledge: the secrets of this call by value (token, session tokens, header values),
 and what a secret looks like (personal access tokens, session tokens, bearer headers, credentials
-in a URL, a JSON text under a key such as ``token``). Values are replaced everywhere; shapes only in
-our own texts, so that an agent's answer is never altered by a guess.
+in a URL, whatever stands under a name such as ``token``). Values are replaced everywhere; shapes
+only in our own texts, so that an agent's answer is never altered by a guess.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
+from lobu_provider.secret_forms import MASK as MASK
 from lobu_provider.secret_forms import escaped, forms
-
-MASK: Final = "***"
+from lobu_provider.secret_names import (
+    Name,
+    Named,
+    hidden_in_json,
+    is_hidden,
+    name_below,
+    named_in_json,
+)
+from lobu_provider.secrets_in_text import bare_spans, hidden
 
 MIN_SECRET_LENGTH: Final = 6
 """Shorter values are not searched for: replacing ``abc`` everywhere would wreck the answer.
@@ -24,10 +32,11 @@ It is above ``len(MASK)``, so that each replacement shortens the text and the lo
 _SHAPES: Final = (
     # A word may stand before a token without a gap: "sess_", or the n of a line end in JSON.
     # A personal access token of the gateway; its own check ignores case too.
-    (re.compile(r"owl_pat_[A-Za-z0-9._~+/=-]+", re.IGNORECASE), MASK),
+    (("owl_pat_",), re.compile(r"owl_pat_[A-Za-z0-9._~+/=-]+", re.IGNORECASE), MASK),
     # A session token: three hexadecimal blobs, from the create reply; the last may be cut off, and
     # a URL has other colons.
     (
+        (":", "%3a"),
         re.compile(
             r"(?<![0-9a-f])[0-9a-f]{16,}(?::|%3a)[0-9a-f]{16,}(?:(?::|%3a)[0-9a-f]*)?",
             re.IGNORECASE,
@@ -35,28 +44,30 @@ _SHAPES: Final = (
         MASK,
     ),
     (
+        ("bearer", "basic"),
         re.compile(r"(?i)(?:(?<![a-z0-9])|(?<=\\[nrtbf]))(bearer|basic)\s+[A-Za-z0-9._~+/=:-]{6,}"),
         rf"\1 {MASK}",
     ),
-    (re.compile(r"(?i)(\b[a-z][a-z0-9+.-]{0,15}://)[^\s/@]{1,512}@"), rf"\1{MASK}@"),
     (
-        re.compile(r"(?i)([?&](?:token|access_token|api_key|key|secret|password)=)[^&\s#]+"),
-        rf"\1{MASK}",
+        ("://",),
+        re.compile(r"(?i)(\b[a-z][a-z0-9+.-]{0,15}://)[^\s/@]{1,512}@"),
+        rf"\1{MASK}@",
     ),
 )
-
-_STRING: Final = r'([^"\\]*(?:\\.[^"\\]*)*)'
-_PAIR: Final = re.compile(rf'(?<!\\)("{_STRING}"\s*:\s*"){_STRING}', re.DOTALL)
-"""A key of a JSON object and its text, which may be cut off."""
-
-_SECRET_KEYS: Final = frozenset({"auth", "authorization", "sseurl", "messagesurl"})
-"""Keys whose texts are nobody's business, beside those that end in ``token``."""
+"""Of each what it never is without, in lower case: that is found in no time."""
 
 _SECRET: Final = re.compile(r"[A-Za-z0-9._~:+/=-]{16,}")
 """What is a secret under ``csrfToken``, say; shorter or with a space it may be words of an answer,
 as in ``"typeOfToken": "Bearer"``."""
 
-_CUT_ESCAPE: Final = re.compile(r"\\(?:u[0-9A-Fa-f]{0,3})?\Z")
+_WORD: Final = re.compile(r"[A-Za-z]{,15}")
+"""May stand under the name of a secret and be none: ``"auth": "required"``."""
+
+_MAX_REPEATED: Final = 100
+"""Secrets of one text that are looked for in the rest of it: a bound on the time it takes."""
+
+_LONGEST: Final = 4096
+"""Characters of what only looks like a secret, for which room is left where a text is cut."""
 
 
 class Redactor:
@@ -67,7 +78,8 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str | None] = ()) -> None:
-        known = {form for s in secrets if s is not None for form in forms(s.strip())}
+        self._given = tuple(secrets)
+        known = {form for s in self._given if s is not None for form in forms(s.strip())}
         # Longest first: a secret that contains another must go as a whole.
         self._secrets = tuple(
             sorted((s for s in known if len(s) >= MIN_SECRET_LENGTH), key=len, reverse=True)
@@ -86,21 +98,68 @@ class Redactor:
         return text
 
     def text(self, text: str) -> str:
-        """Return ``text`` without known secrets and without anything shaped like one."""
-        text = _without_texts_of_secret_keys(self.values(text))
-        for shape, replacement in _SHAPES:
-            text = shape.sub(replacement, text)
-        return self.values(text)
+        """Return ``text`` without known secrets and without anything shaped like one.
 
-    def shortened(self, text: str, limit: int) -> str:
-        """Return the start of ``text``: without secrets before it is cut, so that no half is left.
+        What it names as a secret is gone from all of it.
+        """
+        if len(text) < MIN_SECRET_LENGTH:
+            return text
+        shown = self._without_shapes(text)
+        while shown != text:  # what a replacement puts together may be one too
+            text, shown = shown, self._without_shapes(shown)
+        return text
+
+    def _without_shapes(self, text: str) -> str:
+        text, named = hidden(self.values(text))
+        lower = text.lower()
+        for hints, shape, replacement in _SHAPES:
+            if any(hint in lower for hint in hints):
+                text = shape.sub(replacement, text)
+        return self.values(Redactor(repeatable(named)).values(text) if named else text)
+
+    def shortened(self, text: str, limit: int, mark: str = "...") -> str:
+        """Return the start of ``text`` as :meth:`text` has it, so that no half of a secret is left.
+
+        Takes no longer for a longer text.
 
         Args:
             text: of any length.
-            limit: characters that are kept; a cut is marked by ``...``.
+            limit: characters that are kept.
+            mark: tells of a cut.
         """
-        text = self.text(self.values(text)[: limit * 10])  # shapes are slow to look for
-        return text if len(text) <= limit else f"{text[:limit]}..."
+        whole = len(text)
+        seen = text[: limit + 2 * (_LONGEST + self._longest)]
+        named = self.knowing(named_in(seen))
+        text = seen[: named._seam(seen, limit + _LONGEST)] if len(seen) < whole else seen
+        shown = named.text(text)
+        return shown if len(text) == whole and len(shown) <= limit else f"{shown[:limit]}{mark}"
+
+    def knowing(self, more: Iterable[str]) -> Redactor:
+        """Return one that knows more secrets."""
+        more = tuple(more)
+        return Redactor((*self._given, *more)) if more else self
+
+    @property
+    def _longest(self) -> int:
+        return len(self._secrets[0]) if self._secrets else 0
+
+    def _seam(self, text: str, at: int) -> int:
+        """Return the last place up to ``at`` that is not within a secret."""
+        spans = sorted(self._spans(text), reverse=True)
+        for start, end in spans:  # each is looked at after those that begin behind it
+            if start < at < end:
+                at = start
+        return at
+
+    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+        for secret in self._secrets:
+            start = text.find(secret)
+            while start >= 0:
+                yield start, start + len(secret)
+                start = text.find(secret, start + 1)
+        for _, shape, _ in _SHAPES:
+            yield from (found.span() for found in shape.finditer(text))
+        yield from bare_spans(text)
 
     def may_occur_in(self, json_text: str) -> bool:
         """Return whether :meth:`json` might change a value; ``False`` is certain.
@@ -129,62 +188,71 @@ class Redactor:
         """Return a copy of a JSON value in which each string and key is as :meth:`text` has it.
 
         Before it is written, as there an escape can hide where a secret begins. What stands under
-        a key such as ``token`` is hidden.
+        a name such as ``token`` is hidden, and gone from all of it.
         """
-        if isinstance(value, str):
-            return self.text(value)
+        named = [*named_in_json(value), *(one for text in _texts(value) for one in hidden(text)[1])]
+        return self.knowing(repeatable(named))._json_text(value, None)
+
+    def _json_text(self, value: Any, name: Name | None) -> Any:
         if isinstance(value, Mapping):
             return {
-                self.text(key): MASK
-                if isinstance(item, str) and _is_secret_key(key)
-                else self.json_text(item)
+                self.text(key): self._json_text(item, name_below(name, key))
                 for key, item in value.items()
             }
         if isinstance(value, (list, tuple)):
-            return [self.json_text(item) for item in value]
-        return value
+            return [self._json_text(item, name) for item in value]
+        if name is not None and is_hidden(name, value):
+            return MASK
+        return self.text(value) if isinstance(value, str) else value
 
 
 def tokens_in(body: str) -> list[str]:
     """Return the texts in a reply that are secrets wherever they are repeated, at any depth.
 
-    That is what stands under ``token``, and what looks like a secret under a longer key of that
-    kind. Under its key everything of that kind is hidden by :meth:`Redactor.text`.
+    That is what stands under ``token``, and what looks like a secret under a longer name of that
+    kind, or in what stands there. By its name more than that is hidden by :meth:`Redactor.text`.
 
     Args:
         body: JSON, or what is left of it: cut off, or with something behind it.
     """
-    pairs = ((_unescaped(found[2]).lower(), _unescaped(found[3])) for found in _PAIR.finditer(body))
-    return [
-        text
-        for key, text in pairs
-        if (text and key == "token") or (key.endswith("token") and _SECRET.fullmatch(text))
-    ]
+    return [one.value for one in hidden(body)[1] if _is_token(one)]
 
 
-def _is_secret_key(key: str) -> bool:
-    return key.lower() in _SECRET_KEYS or key.lower().endswith("token")
+def _is_token(one: Named) -> bool:
+    if one.is_direct and one.name == "token":
+        return True
+    looks_so = _SECRET.fullmatch(one.value) is not None
+    if one.is_direct:
+        return looks_so and one.name.endswith("token")
+    return looks_so and "token" in one.name and any(letter.isdigit() for letter in one.value)
 
 
-def _without_texts_of_secret_keys(text: str) -> str:
-    return _PAIR.sub(_without_secret, text)
+def without_named(value: Any) -> Any:
+    """Return a copy of a JSON value without what it tells by its names to be secret.
+
+    In its texts nothing is guessed.
+    """
+    return Redactor(repeatable(named_in_json(value))).json(hidden_in_json(value))
 
 
-def _without_secret(pair: re.Match[str]) -> str:
-    if _is_secret_key(_unescaped(pair[2])):
-        return f"{pair[1]}{MASK}"
-    inside = _unescaped(pair[3])  # with escapes it may be JSON itself
-    hidden = inside if inside == pair[3] else _without_texts_of_secret_keys(inside)
-    return pair[0] if hidden == inside else f"{pair[1]}{escaped(hidden)}"
+def named_in(text: str) -> list[str]:
+    """Return the secrets that a text tells by their names, to hide them in what is quoted of it."""
+    return repeatable(hidden(text)[1])
 
 
-def _unescaped(text: str) -> str:
-    """Return what the inside of a JSON string means, without an escape that is cut at its end."""
-    if "\\" not in text:
-        return text
-    for written in (text, _CUT_ESCAPE.sub("", text)):
-        try:
-            return str(json.loads(f'"{written}"', strict=False))
-        except ValueError:
-            continue
-    return text
+def repeatable(named: Iterable[Named]) -> list[str]:
+    """Return those of the secrets of a text that are to be hidden in the rest of it too."""
+    values = dict.fromkeys(one.value for one in named if not one.is_address)
+    found = (value for value in values if " " not in value and not _WORD.fullmatch(value))
+    return list(islice(found, _MAX_REPEATED))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, str):
+        yield value

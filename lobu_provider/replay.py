@@ -11,13 +11,17 @@ An event is known by its name and its whole data, which holds the gateway's time
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
+from collections.abc import Callable
 from typing import Final
 
 from lobu_provider.events import Closed, Connected, Event, Frame, Ping
+from lobu_provider.turn_events import Backlog, needs_its_name
 
 OVERLAP_S: Final = 2.0
-"""How long after a connection's first event its backlog and its live events may overlap."""
+"""How long after a connection's first event, or its ``connected``, its backlog and its live events
+may overlap."""
 
 MAX_ID: Final = 256
 """Characters of an ``id:`` that is worth sending back; a gateway's are integers."""
@@ -83,6 +87,47 @@ class ReplayFilter:
             and event.timestamp_ms is not None
             and event.received_s - (self._first_s or 0.0) <= OVERLAP_S
         )
+
+
+class Past:
+    """What is known by now of the replays in a thread with a past; of all turns of a conversation.
+
+    A card names no message, so only its timestamp tells whether it is of now. What that is held
+    against may come after it: ``connected``, or else the first event that names a message of ours.
+
+    Args:
+        told: what ``connected`` told, ``None`` until it has come.
+    """
+
+    def __init__(self, told: Callable[[], Backlog | None]) -> None:
+        self._told = told
+        self._over_s = math.inf
+        self._before_ms = math.inf
+
+    def heard_own(self, event: Event) -> None:
+        """``event`` names a message of ours: with the first such one the backlog is over."""
+        if self._over_s < math.inf:
+            return
+        self._over_s = event.received_s
+        if self._told() is None:
+            told_ms = event.timestamp_ms
+            self._before_ms = -math.inf if told_ms is None else told_ms
+
+    @property
+    def backlog(self) -> Backlog | None:
+        """What is a replay; ``None`` where nobody knows yet.
+
+        It holds ever less: an event that was none is never one later.
+        """
+        told = self._told() or Backlog(math.inf)
+        before_ms = min(told.before_ms, self._before_ms)
+        if before_ms == math.inf:
+            return None
+        return Backlog(before_ms, until_s=min(told.until_s, self._over_s))
+
+    def leaves_open(self, event: Event) -> bool:
+        """Return whether nobody knows yet if ``event`` is a replay."""
+        return not needs_its_name(event) and event.timestamp_ms is not None and self.backlog is None
 
 
 def _key(event: Event) -> int:

@@ -5,15 +5,33 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
+
+MASK: Final = "***"
+"""What stands for a secret."""
 
 _SCHEME: Final = re.compile(r"(bearer|basic|token)\s+", re.IGNORECASE)
 """What a header value may begin with; the secret is what follows."""
 
 
-def forms(secret: str) -> Iterator[str]:
-    """Yield the ways a secret is written: alone, in a URL, and inside a JSON string."""
+def forms(secret: str) -> tuple[str, ...]:
+    """Return the ways a secret is written: alone, in a URL, and inside a JSON string."""
+    return _kept_forms(secret) if len(secret) <= _LONGEST_KEPT else _forms(secret)
+
+
+def _forms(secret: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_ways(secret)))
+
+
+_kept_forms: Final = lru_cache(maxsize=64)(_forms)
+"""Each call asks for those of the same few."""
+
+_LONGEST_KEPT: Final = 1024
+
+
+def _ways(secret: str) -> Iterator[str]:
     scheme = _SCHEME.match(secret)
     for form in (secret, secret[scheme.end() :]) if scheme else (secret,):
         yield form

@@ -14,7 +14,7 @@ import anyio
 from lobu_provider.conversation import LATE_S, Conversation, TalkRules
 from lobu_provider.errors import LobuError, Phase, error_for, failure
 from lobu_provider.event_stream import EventStream
-from lobu_provider.gateway_client import GatewayClient, Session
+from lobu_provider.gateway_client import GatewayClient, Session, SessionUndoneError
 
 
 def fresh_thread() -> str:
@@ -156,23 +156,31 @@ async def _create(
         notes.created(session.id)
         return session
     except LobuError as exc:
-        if exc.failure.is_unclear:
-            warnings.append(_MAYBE_LEFT)
-        elif exc.failure.is_unsent or exc.failure.code in _REFUSALS:
-            notes.gone()
+        _tell_what_is_left(exc, warnings, notes)
         raise
     except asyncio.CancelledError:
         with anyio.CancelScope(shield=True):
             left_s = max(deadline - anyio.current_time(), _LATE_AT_END_S)
             await asyncio.wait([creating], timeout=min(_LATE_CREATE_S, left_s))
-            if creating.done() and not creating.cancelled() and creating.exception() is None:
-                if not plan.keep:
-                    await _delete(client, creating.result(), warnings, notes)
-            elif not creating.done():
+            if not creating.done():
                 creating.cancel()
                 await asyncio.wait([creating], timeout=1)
                 warnings.append(_MAYBE_LEFT)
+            elif not creating.cancelled():
+                refused = creating.exception()
+                if isinstance(refused, LobuError):
+                    _tell_what_is_left(refused, warnings, notes)
+                elif refused is None and not plan.keep:
+                    await _delete(client, creating.result(), warnings, notes)
         raise
+
+
+def _tell_what_is_left(refused: LobuError, warnings: list[str], notes: Notes) -> None:
+    told = refused.failure
+    if told.is_unclear:
+        warnings.append(_MAYBE_LEFT)
+    elif told.is_unsent or told.code in _REFUSALS or isinstance(refused, SessionUndoneError):
+        notes.gone()
 
 
 async def _delete(

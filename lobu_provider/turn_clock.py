@@ -50,6 +50,11 @@ class TurnClock:
         """What has come ends the turn, unless the agent goes on within ``grace_s``."""
         self._deadlines["notice"] = now_s + grace_s
 
+    def noticed_again(self, now_s: float, *, grace_s: float) -> None:
+        """What has come neither shows that the agent goes on nor that it does not."""
+        if self._deadlines["notice"] < math.inf:
+            self.noticed(now_s, grace_s=grace_s)
+
     def went_on(self) -> None:
         """The agent does something."""
         self._deadlines["notice"] = math.inf

@@ -62,9 +62,14 @@ def belongs_to_turn(
         message_ids: the id that we sent and the one that the gateway answered with.
         backlog: ``None`` where nothing can be a replay, as in a fresh thread.
     """
-    if event.is_addressed or not isinstance(event, _UNADDRESSED):
+    if needs_its_name(event):
         return event.concerns(message_ids)
     return backlog is None or not backlog.holds(event)
+
+
+def needs_its_name(event: Event) -> bool:
+    """Return whether only the messages that an event names tell whose it is."""
+    return event.is_addressed or not isinstance(event, _UNADDRESSED)
 
 
 def ends_turn(event: Event, message_ids: frozenset[str]) -> bool:
@@ -75,6 +80,15 @@ def ends_turn(event: Event, message_ids: frozenset[str]) -> bool:
 def ids_of(event: Event) -> frozenset[str]:
     """Return every message that an event names."""
     return frozenset({event.message_id, *event.processed_message_ids} - {None})  # type: ignore[arg-type]
+
+
+def shows_that_the_agent_goes_on(event: Event) -> bool:
+    """Return whether a turn's own ``event`` shows that a notice before it was not the turn's end.
+
+    Cards and further notices show it no more than the notice: they ask a person too. What an
+    agent does on a tool shows only when the tool has ended.
+    """
+    return not isinstance(event, (Card, Ephemeral, Reconnected, TurnError))
 
 
 def is_late_evidence(event: Event) -> bool:

@@ -47,6 +47,7 @@ _BY_SENTENCE: Final[tuple[tuple[re.Pattern[str], _Kind], ...]] = tuple(
         (r"^Worker startup failed", _Kind("worker", advice=_CAPACITY_ADVICE)),
         (r"stopped (responding|unexpectedly) before it could reply", _Kind("worker")),
         (r"^SESSION_TIMEOUT$", _Kind("timeout")),
+        (r'"status": \W*(session.)?time(d.?)?out', _Kind("timeout")),  # a whole event
         (r"^agent turn cancelled", _Kind("worker", retryable=False)),
         (r"^Message (rejected|blocked by guardrail)", _Kind("guardrail")),
         (r"^task_completion_empty", _Kind("empty")),

@@ -8,6 +8,9 @@ from lobu_provider.blank import is_blank
 from lobu_provider.errors import Failure, failure
 from lobu_provider.events import Card, Complete, Ephemeral, Event, ToolUse, UnreadableEvent
 from lobu_provider.json_safe import json_words
+from lobu_provider.said_failure import said_failure
+from lobu_provider.tool_calls import ToolCalls
+from lobu_provider.turn_events import shows_that_the_agent_goes_on
 from lobu_provider.turn_failures import failure_of_answer, failure_of_error
 from lobu_provider.turn_story import Story
 
@@ -30,7 +33,7 @@ def failure_of_turn(story: Story) -> Failure | None:
             phase="turn",
         )
     notices = story.of(Ephemeral)
-    if notices and (story.complete is None or is_blank(story.output)):
+    if notices and (_ends_with_notice(story) if story.complete is None else is_blank(story.output)):
         said = notices[0].content.strip() or "(no text)"
         return failure(
             "action_required",
@@ -45,6 +48,20 @@ def failure_of_turn(story: Story) -> Failure | None:
         or _failure_of_empty(story)
         or _failure_of_missing_end(story)
     )
+
+
+def _ends_with_notice(story: Story) -> bool:
+    """Whether the agent did nothing after its last notice, as far as can be seen."""
+    calls, goes_on = ToolCalls(), False
+    for event in story.events:
+        known = len(calls)
+        if isinstance(event, ToolUse):
+            calls.add(event)  # one that is told again shows nothing
+        if isinstance(event, Ephemeral):
+            goes_on = False
+        elif not isinstance(event, ToolUse) or len(calls) > known:
+            goes_on = goes_on or shows_that_the_agent_goes_on(event)
+    return not goes_on
 
 
 def _failure_of_answer(story: Story) -> Failure | None:
@@ -66,19 +83,11 @@ def _needed_and_unreadable(story: Story) -> Event | None:
 
 def _failure_of_complete(complete: Complete) -> Failure | None:
     """A ``complete`` that says of itself that it is none; no gateway we know sends it."""
-    data = complete.data
-    error, code = data.get("error"), data.get("errorCode")
-    says_so = data.get("success") is False or data.get("isError") is True
-    if not error and (code or says_so or data.get("status") in _FAILED):
-        error = data
-    if not error:
+    error, code = said_failure(complete.data), complete.data.get("errorCode")
+    if error is None:
         return None
     text = error if isinstance(error, str) else json_words(error)
     return failure_of_error(text, code if isinstance(code, str) else None)
-
-
-_FAILED: Final = ("failed", "error", "cancelled", "canceled")
-"""What the ``status`` of a turn may be that did not succeed."""
 
 
 def _failure_of_empty(story: Story) -> Failure | None:

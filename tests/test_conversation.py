@@ -12,14 +12,15 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from lobu_provider.conversation import Conversation
+from lobu_provider.conversation import Conversation, TalkRules
 from lobu_provider.errors import InfrastructureError, error_for, failure
 from lobu_provider.event_loop import run
-from lobu_provider.events import Event, Frame
+from lobu_provider.events import Event, Frame, parse_event
 from lobu_provider.gateway_client import GatewayClient, SentMessage, Session
 from lobu_provider.http_exchange import RequestLimits
 from lobu_provider.session_life import SessionPlan, open_conversation
 from lobu_provider.turn import Turn, fold_turn
+from lobu_provider.turn_clock import TurnLimits
 from tests.test_turn import complete, error, event, output, tool
 
 pytestmark = [pytest.mark.anyio]
@@ -84,11 +85,14 @@ def frame_of(sent: Event) -> Frame:
 
 
 @asynccontextmanager
-async def talk(client: FakeClient, **plan: Any) -> AsyncIterator[Conversation]:
+async def talk(
+    client: FakeClient, *, rules: TalkRules | None = None, **plan: Any
+) -> AsyncIterator[Conversation]:
     session = SessionPlan("agent", **plan)
+    opening = open_conversation(cast(GatewayClient, client), session, rules=rules)
     try:
         with anyio.fail_after(10):
-            async with open_conversation(cast(GatewayClient, client), session) as conversation:
+            async with opening as conversation:
                 yield conversation
     finally:
         client._send.close()
@@ -273,6 +277,138 @@ async def test_an_old_card_is_a_replay_also_where_the_connection_is_confirmed_la
     assert turn.interactions == ()
     assert turn.failure is not None
     assert turn.failure.code == "empty"
+
+
+# Before the thread's past is known: a card, a tool call and an error that name no message.
+OLD_TOOL = event("tool_use", None, name="delete", at=1)
+OLD_ERROR = event("error", None, error="429 slow down", at=1)
+OLD_NOTICE = event("ephemeral", None, content="Sign in", at=1)
+NEW_TOOL = event("tool_use", None, name="delete", at=1500)
+CONNECTED = event("connected", None, at=1000)
+
+
+@asynccontextmanager
+async def half_told(*first: Event, then: Reply) -> AsyncIterator[tuple[list[Turn], list[Event]]]:
+    """Send ``first`` in answer to a message, before ``connected``; when all that it may lead to has
+    been done, the rest. Yields the turn, once it is over, and what the listener heard before.
+    """
+    turns: list[Turn] = []
+    heard: list[Event] = []
+    client = FakeClient(lambda _: list(first), comment_first=True)
+
+    def stop(told: Event) -> str | None:
+        heard.append(told)
+        return "stopped" if told.name == "tool_use" else None
+
+    async with talk(client, thread="t", resume=True, keep=True) as conversation:
+
+        async def say() -> None:
+            turns.append(await conversation.say("hi", stop_when=stop))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(say)
+            await anyio.wait_all_tasks_blocked()
+            assert (turns, heard) == ([], [])
+            for sent in then(client.ids[0]):
+                await client._send.send(sent)
+        yield turns, heard
+
+
+@pytest.mark.parametrize("old", [OLD_TOOL, OLD_ERROR, OLD_NOTICE])
+@pytest.mark.parametrize("connected", [[CONNECTED], []])
+async def test_what_may_be_of_an_earlier_turn_ends_none_before_that_is_clear(
+    old: Event, connected: list[Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lobu_provider.conversation.ERROR_GRACE_S", 0.0)
+    monkeypatch.setattr("lobu_provider.conversation.NOTICE_GRACE_S", 0.0)
+    ending = half_told(old, then=lambda m: [*connected, complete("done", m)])
+    async with ending as ((turn,), heard):
+        assert (turn.output, turn.failure, turn.cut_short) == ("done", None, None)
+        assert (turn.tool_calls, turn.interactions) == ((), ())
+        assert old.name not in [told.name for told in heard]
+
+
+async def test_what_proves_to_be_of_this_turn_ends_it_as_soon_as_that_is_clear() -> None:
+    async with half_told(NEW_TOOL, then=lambda _: [CONNECTED]) as ((turn,), heard):
+        assert (turn.cut_short, turn.failure) == ("stopped", None)
+        assert [call.name for call in turn.tool_calls] == ["delete"]
+        assert [told.name for told in heard] == ["tool_use"]
+
+
+async def test_once_a_turn_was_told_what_names_no_message_is_no_replay_in_the_next() -> None:
+    """Also where no ``connected`` comes, by which that could be told."""
+    card = event("question", None, at=1500)
+    client = FakeClient(
+        lambda m: [complete("one", m)], lambda m: [card, complete("two", m)], comment_first=True
+    )
+    async with talk(client, thread="t", resume=True, keep=True) as conversation:
+        await conversation.say("1")
+        second = await conversation.say("2")
+    assert [told.name for told in second.interactions] == ["question"]
+
+
+async def test_a_backlog_lasts_from_connected_on_however_late_that_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arrivals = {"ping": 0.0, "connected": 100.0, "error": 101.0, "complete": 102.0}
+    monkeypatch.setattr(
+        "lobu_provider.event_stream.parse_event",
+        lambda frame, **_: parse_event(frame, received_s=arrivals[frame.event]),
+    )
+    client = FakeClient(
+        lambda m: [event("ping", None), CONNECTED, OLD_ERROR, complete("done", m)],
+        comment_first=True,
+    )
+    async with talk(client, thread="t", resume=True, keep=True) as conversation:
+        turn = await conversation.say("hi")
+    assert (turn.output, turn.failure) == ("done", None)
+
+
+NOTICE = "Sign in: https://x"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "code"),
+    [
+        ("ping", {}, "action_required"),
+        ("question", {}, "action_required"),
+        ("ephemeral", {"content": "Sign in there, too"}, "action_required"),
+        ("status", {"status": {"state": "is running..", "elapsedSeconds": 20}}, "timeout"),
+        ("output", {"content": "I will "}, "timeout"),
+        ("tool_use", {"name": "lookup"}, "timeout"),
+        ("file-uploaded", {"fileId": "f"}, "timeout"),
+    ],
+)
+async def test_a_notice_ends_a_turn_soon_unless_anything_shows_that_the_agent_goes_on(
+    name: str, data: dict[str, Any], code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lobu_provider.conversation.NOTICE_GRACE_S", 0.1)
+    client = FakeClient(
+        lambda m: [
+            event("ephemeral", m, content=NOTICE),
+            event(name, None if name == "ping" else m, **data),
+        ]
+    )
+    rules = TalkRules(limits=TurnLimits(idle_s=0.5))
+    async with talk(client, rules=rules) as conversation:
+        turn = await conversation.say("hi")
+    assert turn.failure is not None
+    assert turn.failure.code == code
+    assert turn.interactions[0].data["content"] == NOTICE
+
+
+async def test_an_agent_that_goes_on_too_late_after_a_notice_does_not_undo_its_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("lobu_provider.conversation.NOTICE_GRACE_S", 0.0)
+    client = FakeClient(lambda m: [event("ephemeral", m, content=NOTICE)])
+    async with talk(client) as conversation:
+        await conversation.say("hi")
+        client.on_delete = [tool("slow", client.ids[0])]
+    (turn,) = conversation.turns
+    assert [call.name for call in turn.tool_calls] == ["slow"]
+    assert turn.failure is not None
+    assert (turn.failure.code, turn.failure.turn) == ("action_required", 1)
 
 
 async def test_many_late_events_are_folded_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,8 @@ LAYERS = [
     # Lowest first. A module may import from lower layers and, where one entry is a folder, from
     # its own folder. Modules named in one line do not know each other.
     {"secret_forms"},
+    {"secret_names"},
+    {"secrets_in_text"},
     {
         "errors",
         "json_safe",
@@ -27,7 +29,7 @@ LAYERS = [
         "assertions",
         "structured_file",
     },
-    {"process_mark", "ledger_files"},
+    {"process_mark", "ledger_files", "said_failure"},
     {"ledger"},
     {"config"},
     {"session_notes"},
@@ -72,7 +74,7 @@ NARROWER = {
     "sse": {"errors", "events"},
     "convert": {"assertions", "errors", "json_safe", "structured_file"},
     "new_project": {"errors"},
-    "results": {"json_safe", "redaction"},
+    "results": {"assertions.model_graded", "json_safe", "redaction"},
     "spans": {"errors", "json_safe", "redaction", "turn"},
 }
 

@@ -194,6 +194,15 @@ CREDENTIALS = (
         ([NOTICE], "action_required"),
         ([NOTICE, complete("")], "action_required"),
         ([NOTICE, complete(None)], "action_required"),
+        ([tool(), NOTICE], "action_required"),
+        ([NOTICE, CARD], "action_required"),
+        ([NOTICE, tool(), NOTICE], "action_required"),
+        ([tool(toolCallId="t"), NOTICE, tool(toolCallId="t")], "action_required"),  # told again
+        ([NOTICE, tool()], "running"),
+        ([NOTICE, output("par")], "running"),
+        ([NOTICE, event("status", status="Working"), CARD], "running"),
+        ([NOTICE, event("file-uploaded", fileId="f")], "running"),
+        ([NOTICE, tool(), complete("")], "action_required"),
         ([output(CREDENTIALS), complete(CREDENTIALS)], "provider"),
         ([output(CREDENTIALS), complete(None)], "provider"),
         ([complete("Message blocked by guardrail: secrets")], "guardrail"),
@@ -376,13 +385,41 @@ def test_the_halves_of_a_surrogate_pair_in_two_pieces_are_one_character() -> Non
         ({"error": {"message": "no"}}, "worker"),
         ({"status": "canceled"}, "worker"),
         ({"isError": True}, "worker"),
+        ({"status": "FAILED"}, "worker"),
+        ({"status": "timeout"}, "timeout"),
+        ({"status": "Timed_Out", "success": True}, "timeout"),
+        ({"status": ["failed"]}, "worker"),
+        ({"status": {"state": "Error"}}, "worker"),
+        ({"status": False}, "worker"),
+        ({"isError": "true"}, "worker"),
+        ({"success": "False"}, "worker"),
+        ({"success": 0}, "worker"),
+        ({"success": True, "error": "429 slow down"}, "rate_limit"),
+        ({"success": None, "error": ["no"]}, "worker"),
+        ({"error": True}, "worker"),
+        ({"errorCode": 17}, "worker"),
     ],
 )
 def test_an_end_that_says_it_is_none_is_a_failure(told: dict[str, Any], code: str) -> None:
     assert verdict(fold(output("All fine."), complete("All fine.", **told))) == code
 
 
-@pytest.mark.parametrize("told", [{"success": True}, {"status": "done"}, {"errorCode": None}])
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"success": True},
+        {"success": "true", "isError": "false", "error": "false"},
+        {"success": None, "isError": None, "error": None, "errorCode": None, "status": None},
+        {"success": "", "isError": "", "error": " ", "errorCode": "", "status": ""},
+        {"success": [], "isError": {}, "error": [], "errorCode": 0, "status": []},
+        {"success": {}, "isError": [], "error": {}, "errorCode": "null", "status": {}},
+        {"error": False, "isError": 0, "status": True},
+        {"status": "done"},
+        {"status": ["completed", None, 200, ["failed"]]},
+        {"status": {"state": "is running..", "elapsedSeconds": 20}},
+        {"status": "not failed"},
+    ],
+)
 def test_an_end_that_says_it_is_one_is_none(told: dict[str, Any]) -> None:
     assert fold(output("All fine."), complete("All fine.", **told)).failure is None
 

@@ -52,6 +52,15 @@ def test_a_notice_ends_a_turn_unless_the_agent_goes_on() -> None:
     assert (clock.deadline_s, clock.first) == (121, "idle")
 
 
+def test_what_decides_nothing_after_a_notice_begins_its_grace_anew_and_none_without_one() -> None:
+    clock = TurnClock(100, LIMITS, call_deadline_s=400)
+    clock.noticed_again(100, grace_s=3)
+    assert (clock.deadline_s, clock.first) == (120, "idle")
+    clock.noticed(101, grace_s=3)
+    clock.noticed_again(103, grace_s=3)
+    assert (clock.deadline_s, clock.first) == (106, "notice")
+
+
 def test_an_error_ends_a_turn_also_where_the_agent_goes_on() -> None:
     clock = TurnClock(100, LIMITS, call_deadline_s=400)
     clock.heard(100, grace_s=2)

@@ -10,25 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from lobu_provider.assertions.model_graded import MODEL_GRADED
 from lobu_provider.assertions.values import is_number, number_text
-
-MODEL_GRADED: Final = frozenset(
-    {
-        "agent-rubric",
-        "answer-relevance",
-        "context-faithfulness",
-        "context-recall",
-        "context-relevance",
-        "conversation-relevance",
-        "factuality",
-        "g-eval",
-        "llm-rubric",
-        "model-graded-closedqa",
-        "model-graded-factuality",
-        "search-rubric",
-    }
-)
-"""Types of assertions in which a model answers a question about the output."""
 
 _ROUNDING: Final = 1e-9
 

@@ -8,12 +8,9 @@ from typing import Any, Final
 
 from lobu_provider.cassettes.placeholders import ROLES, pieces
 from lobu_provider.config.redact_rules import DEEP, RedactRules, Step
-from lobu_provider.redaction import MASK, Redactor
+from lobu_provider.redaction import MASK, Redactor, without_named
 
 _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
-
-SECRET_KEYS: Final = frozenset({"token", "auth", "authorization", "sseUrl", "messagesUrl"})
-"""Of a plain reply: nobody's business, or the gateway's address."""
 
 
 class Masker:
@@ -83,12 +80,7 @@ class Masker:
 
     def reply(self, value: Any) -> Any:
         """Return a copy of a reply's JSON: without its tokens and addresses too."""
-        if isinstance(value, Mapping):
-            value = {
-                key: MASK if key in SECRET_KEYS and isinstance(item, str) else item
-                for key, item in value.items()
-            }
-        return self.json(value)
+        return self.json(without_named(value))
 
     def at_paths(self, value: Any) -> Any:
         """Return a copy of a JSON value that still has its ids and times, masked at the paths.

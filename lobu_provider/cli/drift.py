@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
@@ -12,19 +14,50 @@ from lobu_provider.cli.workflow_commands import without_commands
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def drift_options(before: str = "") -> Callable[[_F], _F]:
+    """Add the options of :func:`report_drift`.
+
+    Args:
+        before: what each help begins with, in a command for which they do not always count.
+    """
+
+    def described(text: str) -> str:
+        return f"{before}{text}" if before else f"{text[0].upper()}{text[1:]}"
+
+    options = [
+        click.option(
+            "--text", "with_text", is_flag=True, help=described("compare the answers' words too.")
+        ),
+        click.option(
+            "--json", "as_json", is_flag=True, help=described("print a list of cases as JSON.")
+        ),
+        click.option(
+            "--junit",
+            "junit_path",
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help=described("write a JUnit file; what drifted is a failure with its reasons."),
+        ),
+        click.option(
+            "--strict", is_flag=True, help=described("exit with 1 where anything drifted.")
+        ),
+    ]
+
+    def add(command: _F) -> _F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
 @click.command(cls=Command, short_help="Compare two folders of cassettes.")
 @click.argument("old", type=_FOLDER)
 @click.argument("new", type=_FOLDER)
-@click.option("--text", "with_text", is_flag=True, help="Compare the answers' words too.")
-@click.option("--json", "as_json", is_flag=True, help="Print a list of cases as JSON.")
-@click.option(
-    "--junit",
-    "junit_path",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write a JUnit file; what drifted is a failure with its reasons.",
-)
-@click.option("--strict", is_flag=True, help="Exit with 1 where anything drifted.")
+@drift_options()
 def drift(
     old: Path, new: Path, with_text: bool, as_json: bool, junit_path: Path | None, strict: bool
 ) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.argument("results", type=FILE)
 @click.argument("test", required=False)
 @click.option("--provider", metavar="NAME", help="The provider's label. Default: any.")
+@click.option("--prompt", metavar="TEXT", help="The prompt's label, or a part of it. Default: any.")
 @click.option(
     "--repeat", type=click.IntRange(min=1), metavar="N", help="The N-th row of the test, from 1."
 )
@@ -50,6 +51,7 @@ def explain(
     results: Path,
     test: str | None,
     provider: str | None,
+    prompt: str | None,
     repeat: int | None,
     more: tuple[Path, ...],
     config_path: Path | None,
@@ -58,7 +60,7 @@ def explain(
     """Show one test: turns, tools with arguments and errors, checks, ids, how to run it again.
 
     TEST is the test's name, a part of it, or a pattern with *; without it, the first test that
-    did not pass. Of several rows the first that did not pass is shown.
+    did not pass. Of several rows the first that did not pass is shown, and others are told of.
 
     \b
     Examples:
@@ -74,11 +76,12 @@ def explain(
     from lobu_provider.results.explanation import explain as explained
     from lobu_provider.results.explanation import explanation_lines
     from lobu_provider.results.rerun import rerun_command
-    from lobu_provider.results.runs import group_tests, place_of, read_run, whole_rows
+    from lobu_provider.results.runs import column_names, group_tests, place_of, read_run, whole_rows
 
     run = read_run([results, *more])
     tests = group_tests(run.rows)
-    chosen = _chosen_test(tests, test, provider)
+    fitting = _fitting_tests(tests, test, provider, prompt)
+    chosen = fitting[0]
     row = _chosen_row(chosen, repeat)
     whole = whole_rows(run, {place_of(row)})[place_of(row)]
     config_tests = _config_tests(config_path) if config_path else run.files[row.file].config_tests()
@@ -86,13 +89,19 @@ def explain(
         whole,
         config_tests,
         config=str(config_path) if config_path else None,
-        several_providers=len({one.column for one in tests}) > 1,
+        several_providers=len({one.column.provider for one in tests}) > 1,
+        several_prompts=len({one.column.prompt for one in tests}) > 1,
     )
+    answered = {one.column for one in tests if one.first.provider == row.provider}
+    if len({column.provider for column in answered}) > 1:  # of one name: promptfoo selects all
+        exact = False
+    names = column_names(one.column for one in tests)
     told = {
         **explained(whole),
         "test": chosen.name,
         "repeat": chosen.rows.index(row) + 1,
         "repeats": len(chosen.rows),
+        "alsoFit": [f"{one.name} ({names[one.column]})" for one in fitting[1:]],
         "rerun": command,
         "rerunIsExact": exact,
     }
@@ -105,25 +114,46 @@ def explain(
         click.echo(f"row {told['repeat']} of {told['repeats']}, of which {passed} passed")
     print_lines([f"again: {command}"])
     if not exact:
-        tell("The command may select more than this test. See -c, and docs/results.md.")
+        tell("The command may select more than this row's test and provider. See docs/results.md.")
+    if told["alsoFit"]:
+        tell(f"Not shown: {_listed(told['alsoFit'])}. Choose by {_ways(fitting)}.")
 
 
-def _chosen_test(tests: Sequence[Test], name: str | None, provider: str | None) -> Test:
+def _ways(fitting: Sequence[Test]) -> str:
+    """Return what tells some tests apart: the argument or options of the command."""
+    values = {
+        "TEST": {one.name for one in fitting},
+        "--provider": {one.column.provider for one in fitting},
+        "--prompt": {one.column.prompt for one in fitting},
+    }
+    return " and ".join(way for way, found in values.items() if len(found) > 1)
+
+
+def _fitting_tests(
+    tests: Sequence[Test], name: str | None, provider: str | None, prompt: str | None
+) -> list[Test]:
+    """Return the test to show, and after it the others that were as well asked for."""
     if provider is not None:
         known = sorted({one.column.provider for one in tests})
         tests = [one for one in tests if one.column.provider == provider]
         if not tests:
             raise click.UsageError(f"No provider {provider!r}. There are: {', '.join(known)}")
+    if prompt is not None:
+        labels = sorted({one.column.prompt for one in tests})
+        exact = [one for one in tests if one.column.prompt == prompt]
+        tests = exact or [one for one in tests if prompt.lower() in one.column.prompt.lower()]
+        if not tests:
+            raise click.UsageError(f"No prompt {prompt!r}. There are: {_listed(labels)}")
     if name is None:
         bad = [one for one in tests if any(row.outcome != "passed" for row in one.rows)]
         failed = [one for one in bad if any(row.outcome == "failed" for row in one.rows)]
         if not bad:
             raise click.UsageError("Every row passed. Name the TEST to be shown.")
-        return (failed or bad)[0]
+        return failed or bad
     return _named(tests, name)
 
 
-def _named(tests: Sequence[Test], name: str) -> Test:
+def _named(tests: Sequence[Test], name: str) -> list[Test]:
     from lobu_provider.results.required import matches
 
     found = [one for one in tests if one.name == name]
@@ -134,7 +164,7 @@ def _named(tests: Sequence[Test], name: str) -> Test:
         raise click.UsageError(f"No test {name!r}. There are: {_listed(names)}")
     if len(names) > 1:
         raise click.UsageError(f"{len(names)} tests fit {name!r}: {_listed(names)}")
-    return next((one for one in found if any(r.outcome != "passed" for r in one.rows)), found[0])
+    return sorted(found, key=lambda one: all(row.outcome == "passed" for row in one.rows))
 
 
 def _listed(names: Sequence[str]) -> str:

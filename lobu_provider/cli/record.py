@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from lobu_provider.cli.common import Command, ExitCode, say
+from lobu_provider.cli.drift import drift_options, report_drift
 
 
 @click.command(
@@ -38,16 +39,7 @@ from lobu_provider.cli.common import Command, ExitCode, say
     metavar="FOLDER",
     help="With --drift: record into this folder, and keep it.",
 )
-@click.option("--text", "with_text", is_flag=True, help="With --drift: compare the words too.")
-@click.option("--json", "as_json", is_flag=True, help="With --drift: print a list as JSON.")
-@click.option(
-    "--junit",
-    "junit_path",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="With --drift: write a JUnit file.",
-)
-@click.option("--strict", is_flag=True, help="With --drift: exit with 1 where anything drifted.")
+@drift_options("With --drift: ")
 @click.option(
     "--promptfoo",
     "program",
@@ -76,19 +68,19 @@ def record(
       lobu-provider record promptfooconfig.yaml --drift --strict -j 4
 
     Exit codes: promptfoo's own (100: a row failed), also with --drift, unless promptfoo made no
-    recording at all (1); with --drift otherwise 0, or 1 with --strict where something drifted.
+    recording at all (1); with --drift otherwise 0, or 1 with --strict where something drifted; 2
+    where CONFIG names no folder of cassettes, and promptfoo is not started.
     """
     command = [*_promptfoo(program, config), "eval", "-c", str(config), "--no-cache", *arguments]
     environment = {**os.environ, "LOBU_CASSETTE_MODE": "record"}
     if not with_drift:
+        _refuse_without_folder(config)
         raise click.exceptions.Exit(_run(command, environment, stdout=None))
-    from lobu_provider.cli.drift import report_drift
-
     old = against or _folder_of(config)
     with tempfile.TemporaryDirectory(prefix="lobu-drift-") as folder:
         new = (keep or Path(folder)).absolute()
         new.mkdir(parents=True, exist_ok=True)
-        told = {**environment, "LOBU_CASSETTES": str(new)}
+        told = {**environment, _FOLDER: str(new)}
         code = _run(command, told, stdout=_STDERR)  # ours is for what drifted
         if not any(new.rglob("*.jsonl")):
             say(f"promptfoo ended with exit code {code}, and nothing was recorded.")
@@ -99,6 +91,8 @@ def record(
     if code not in (0, _ROW_FAILED):
         raise click.exceptions.Exit(code)
 
+
+_FOLDER = "LOBU_CASSETTES"
 
 _ROW_FAILED = 100
 """promptfoo's exit code for a failed row, which is no matter of drift."""
@@ -123,6 +117,27 @@ def _promptfoo(program: str | None, config: Path) -> list[str]:
     return [str(found)] if found is not None else ["npx", "--yes", f"promptfoo@{FOR_ANY_NODE}"]
 
 
+def _refuse_without_folder(config: Path) -> None:
+    """Refuse what would make every row an error; a config that only promptfoo reads is let pass."""
+    from lobu_provider.cli.checks.config_file import read_config
+    from lobu_provider.structured_file import UnreadableFileError
+
+    if os.environ.get(_FOLDER, "").strip():
+        return
+    try:
+        entries = read_config(config).providers
+    except UnreadableFileError:
+        return
+    lacking = [entry.where for entry in entries if not entry.options["config"].get("cassettes")]
+    if lacking:
+        say(
+            f"error: {config}: no folder of cassettes is given in {', '.join(lacking)}, so each of "
+            "its rows would be an error. Add to its config:  cassettes: cassettes  "
+            f"or set {_FOLDER}."
+        )
+        raise click.exceptions.Exit(ExitCode.USAGE)
+
+
 def _folder_of(config: Path) -> Path:
     """Return the folder of cassettes that all Lobu providers of a config share."""
     from lobu_provider.cli.checks.config_file import read_config
@@ -134,7 +149,7 @@ def _folder_of(config: Path) -> Path:
         say(f"error: {exc}. {exc.fix} Or name the committed cassettes by --against.")
         raise click.exceptions.Exit(ExitCode.USAGE) from None
     named = {entry.options["config"].get("cassettes") for entry in entries} - {None, ""}
-    given = os.environ.get("LOBU_CASSETTES", "").strip()
+    given = os.environ.get(_FOLDER, "").strip()
     names = {given} if given else named
     folders = {config.parent / Path(str(name)).expanduser() for name in names}
     if len(folders) != 1:

@@ -163,7 +163,7 @@ def _tell(run: Run, decision: Gate, gate: bool) -> None:
     if not gate:
         return
     for state in decision.required:
-        tell(f"required {state.state:<8}{state.test or state.requirement}: {state.why}")
+        tell(f"required {state.state:<8}{state.about}: {state.why}")
     for text in decision.failures:
         tell(f"failed: {text}")
     for text in decision.doubts:

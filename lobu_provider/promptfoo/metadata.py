@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from lobu_provider.events import Event
 from lobu_provider.json_safe import json_safe, safe_text
+from lobu_provider.redaction import Redactor, without_named
 from lobu_provider.turn import ToolCall, Turn
 
 RETRIEVAL_TOOLS: Final = frozenset({"search_memory", "lobu_search_memory"})
@@ -20,6 +21,10 @@ RETRIEVAL_TOOLS: Final = frozenset({"search_memory", "lobu_search_memory"})
 _WIRE_KEYS: Final = frozenset({"messageId", "timestamp", "processedMessageIds", "type"})
 """Keys of a tool event that say nothing about the call."""
 
+_MAX_RAW: Final = 100_000
+"""Characters that are kept of an event that is no JSON."""
+
+_GUESSING: Final = Redactor()
 
 _MESSAGES: Final = json.JSONEncoder(ensure_ascii=False)
 """One for all: ``json.dumps`` would make a new one for each call."""
@@ -91,7 +96,10 @@ def _was_replaced(turn: Turn) -> bool:
 
 
 def _event(event: Event) -> dict[str, Any]:
-    return {"event": event.name, "data": dict(event.data)}
+    data = without_named(json_safe(event.data))
+    if isinstance(raw := data.get("raw"), str):  # no JSON, but it may be meant as such
+        data["raw"] = _GUESSING.shortened(raw, _MAX_RAW)
+    return {"event": event.name, "data": data}
 
 
 def _messages(turns: Iterable[Turn]) -> list[dict[str, str]]:

@@ -56,7 +56,7 @@ def build_response(record: CallRecord) -> dict[str, Any]:
     if too_long is not None:
         warnings.append(f"output was cut to the first {too_long['limitCharacters']:,} characters.")
     ours: dict[str, Any] = {
-        "warnings": [safe_text(_message(own_words, warning)) for warning in warnings],
+        "warnings": [safe_text(own_words.shortened(warning, MAX_MESSAGE)) for warning in warnings],
         "run": json_safe(record.run),
     }
     if record.cassette is not None:
@@ -81,7 +81,9 @@ def build_response(record: CallRecord) -> dict[str, Any]:
     )
     response: dict[str, Any] = {"output": limit_output(output)}
     if failed is not None:
-        response["error"] = safe_text(f"[{failed.code}] {_message(own_words, failed.message)}")
+        response["error"] = safe_text(
+            f"[{failed.code}] {own_words.shortened(failed.message, MAX_MESSAGE)}"
+        )
     response.update(
         _present(sessionId=names.get("sessionId"), latencyMs=milliseconds(record.latency_s)),
         metadata=metadata,
@@ -105,12 +107,6 @@ def _attempt(attempt: FailedAttempt, redactor: Redactor) -> dict[str, Any]:
         "turnsCompleted": attempt.turns_completed,
         "toolCalls": redactor.json(json_safe(attempt.tool_names)),
     }
-
-
-def _message(redactor: Redactor, text: str) -> str:
-    """One of our texts: without secrets before it is cut, so that no half of one is left."""
-    text = redactor.text(redactor.values(text)[: MAX_MESSAGE * 10])
-    return text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}..."
 
 
 def turn_warnings(turns: Sequence[Turn]) -> list[str]:

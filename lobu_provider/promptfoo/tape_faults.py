@@ -14,7 +14,8 @@ from lobu_provider.errors import LobuError, error_for, failure
 def record_again() -> str:
     """Return the sentence that says how a cassette is recorded."""
     return (
-        f"Record it with: {MODE_VARIABLE}=record promptfoo eval (or lobu-provider record CONFIG)."
+        f"Record it with: {MODE_VARIABLE}=record promptfoo eval -c CONFIG "
+        "(or lobu-provider record CONFIG)."
     )
 
 

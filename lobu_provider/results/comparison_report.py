@@ -88,10 +88,11 @@ def _providers(found: Comparison) -> Iterator[tuple[str, Summary | None, Summary
 
 def comparison_text(found: Comparison) -> Iterator[str]:
     """Yield the comparison for a terminal."""
+    names = column_names(pair.column for pair in found.pairs)
     for title, pairs in _sections(found):
         yield f"{title}: {len(pairs)}"
         for pair in pairs[:_MOST]:
-            yield f"  {pair.name} ({pair.column.provider}): {_states(pair)}"
+            yield f"  {pair.name} ({names[pair.column]}): {_states(pair)}"
             if pair.change in ("regression", "unjudged"):
                 yield f"    {reason_of(pair)}".replace("\n", "\n    ")
             if _checks_changed(pair):
@@ -119,6 +120,7 @@ def _markdown(found: Comparison) -> Iterator[str]:
     for note in found.notes:
         yield escaped(note, 500)
         yield ""
+    names = column_names(pair.column for pair in found.pairs)
     rows = list(_providers(found))
     labels = [label for label, _, _ in _numbers(None, None)]
     yield from table(
@@ -135,7 +137,7 @@ def _markdown(found: Comparison) -> Iterator[str]:
         yield from table(
             ["test", "model", "passed", "what"],
             (
-                [escaped(pair.name), escaped(pair.column.provider), _states(pair), _what(pair)]
+                [escaped(pair.name), escaped(names[pair.column]), _states(pair), _what(pair)]
                 for pair in pairs[:_MOST]
             ),
         )

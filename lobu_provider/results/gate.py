@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from lobu_provider.results.required import Required, required_states
-from lobu_provider.results.runs import Run, Test, group_tests
+from lobu_provider.results.runs import Run, Test, column_names, group_tests
 from lobu_provider.results.summary import Summary, summarize
 from lobu_provider.results.texts import times
 
@@ -69,20 +69,12 @@ def decide(
     required = required_states(requirements, tests)
     failures = [
         *rate_failures(tests, whole, rates or Rates(overall=1.0)),
-        *(
-            f"required {one.requirement}: {_about(one)}{one.why}"
-            for one in required
-            if one.state == "failed"
-        ),
+        *(_told(one) for one in required if one.state == "failed"),
     ]
     doubts = [
         *gaps,
         *(f"{times(n, 'row')} not judged: {_WHY[name]}" for name, n in whole.unjudged.items()),
-        *(
-            f"required {one.requirement}: {_about(one)}{one.why}"
-            for one in required
-            if one.state == "pending"
-        ),
+        *(_told(one) for one in required if one.state == "pending"),
     ]
     if not whole.judged and not doubts:
         doubts.append("no row was judged")
@@ -94,9 +86,11 @@ def _notes(run: Run) -> tuple[str, ...]:
     unchecked = sum(row.outcome == "passed" and not row.checks for row in run.rows)
     found = [f"{times(unchecked, 'row')} passed without any assertion"] if unchecked else []
     for number, facts in enumerate(run.files):
+        if facts.filter_range is not None or facts.tests is None or facts.ended is False:
+            continue  # a shard; nothing to count; or a run whose missing rows are told already
         counts = Counter(row.prompt_idx for row in run.rows if row.file == number)
         ran = max(counts.values(), default=0) // (facts.repeat or 1)
-        if facts.filter_range is None and facts.tests is not None and 0 < ran < facts.tests:
+        if 0 < ran < facts.tests:
             found.append(f"{facts.path} has {ran} of the config's {facts.tests} tests: a filter?")
     return tuple(found)
 
@@ -112,6 +106,7 @@ _WHY = {
 def rate_failures(tests: Sequence[Test], whole: Summary, rates: Rates) -> list[str]:
     """Return which pass rates are below what is asked for. What was not judged has no rate."""
     found = []
+    names = column_names(test.column for test in tests)
     if rates.overall is not None and whole.rate is not None and whole.rate < rates.overall:
         found.append(
             f"{whole.passed} of {times(whole.judged, 'judged row')} passed ({whole.rate:.1%}); "
@@ -121,11 +116,12 @@ def rate_failures(tests: Sequence[Test], whole: Summary, rates: Rates) -> list[s
         summary = summarize(test.rows)
         if rates.each is not None and summary.rate is not None and summary.rate < rates.each:
             found.append(
-                f"{test.name} ({test.column.provider}): passed {summary.passed} of "
+                f"{test.name} ({names[test.column]}): passed {summary.passed} of "
                 f"{summary.judged} ({summary.rate:.1%}); at least {rates.each:.1%} must"
             )
     return found
 
 
-def _about(one: Required) -> str:
-    return f"{one.test} ({one.provider}) " if one.test is not None else ""
+def _told(one: Required) -> str:
+    about = f"{one.about} " if one.test is not None else ""
+    return f"required {one.requirement}: {about}{one.why}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from lobu_provider.results.junit import details_of
-from lobu_provider.results.runs import Test
+from lobu_provider.results.runs import Test, column_names
 
 MOST: Final = 10
 """GitHub shows ten errors of a step and drops the rest without a word."""
@@ -20,14 +20,13 @@ def annotation_commands(tests: Sequence[Test], gaps: Sequence[str] = ()) -> Iter
         gaps: why the run is not whole.
     """
     found = [("error", "The run is not whole", gap) for gap in gaps]
+    names = column_names(test.column for test in tests)
     for test in tests:
         bad = [row for row in test.rows if row.outcome != "passed"]
         if bad:
             worst = next((row for row in bad if row.outcome == "failed"), bad[0])
             level = "error" if worst.outcome == "failed" else "warning"
-            title = (
-                f"{test.name} ({test.column.provider}): {len(bad)} of {len(test.rows)} not passed"
-            )
+            title = f"{test.name} ({names[test.column]}): {len(bad)} of {len(test.rows)} not passed"
             found.append((level, title, "\n".join(details_of(worst))))
     found.sort(key=lambda one: one[0] != "error")  # what the agent did wrong comes first
     kept = found if len(found) <= MOST else found[: MOST - 1]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
-from lobu_provider.results.runs import Test
+from lobu_provider.results.runs import Column, Test, column_names
 from lobu_provider.results.summary import summarize
 
 State = Literal["ok", "failed", "pending"]
@@ -19,10 +19,16 @@ class Required(NamedTuple):
     requirement: str
     test: str | None
     provider: str | None
+    """With the prompt, where the run has several."""
     state: State
     """``ok``: all its rows were judged and passed. ``failed``: one failed, or nothing matches.
     ``pending``: it ran, and was not judged in full."""
     why: str
+
+    @property
+    def about(self) -> str:
+        """What it is about, for people."""
+        return self.requirement if self.test is None else f"{self.test} ({self.provider})"
 
 
 def required_states(requirements: Sequence[str], tests: Sequence[Test]) -> list[Required]:
@@ -33,14 +39,15 @@ def required_states(requirements: Sequence[str], tests: Sequence[Test]) -> list[
             ``--filter-metadata`` takes too.
         tests: all tests of the run.
     """
-    return [state for one in requirements for state in _states(one, tests)]
+    names = column_names(test.column for test in tests)
+    return [state for one in requirements for state in _states(one, tests, names)]
 
 
-def _states(requirement: str, tests: Sequence[Test]) -> list[Required]:
+def _states(requirement: str, tests: Sequence[Test], names: Mapping[Column, str]) -> list[Required]:
     found = [test for test in tests if matches(requirement, test)]
     if not found:
         return [Required(requirement, None, None, "failed", "no test of the run matches it")]
-    return [_state(requirement, test) for test in found]
+    return [_state(requirement, test, names[test.column]) for test in found]
 
 
 def matches(requirement: str, test: Test) -> bool:
@@ -52,8 +59,8 @@ def matches(requirement: str, test: Test) -> bool:
     return any(fnmatchcase(label, pattern) for label in test.first.labels)
 
 
-def _state(requirement: str, test: Test) -> Required:
-    summary, provider = summarize(test.rows), test.column.provider
+def _state(requirement: str, test: Test, provider: str) -> Required:
+    summary = summarize(test.rows)
     if summary.judged > summary.passed:
         why = f"passed {summary.passed} of {summary.judged}"
         return Required(requirement, test.name, provider, "failed", why)

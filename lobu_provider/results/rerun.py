@@ -10,6 +10,7 @@ from typing import Any, Final
 from lobu_provider.json_safe import json_key
 from lobu_provider.results.documents import plain
 from lobu_provider.results.outcomes import mapping
+from lobu_provider.results.provider_references import is_meant
 
 _SPECIAL: Final = re.compile(r"[\\^$.*+?()\[\]{}|]")
 
@@ -20,6 +21,7 @@ def rerun_command(
     *,
     config: str | None = None,
     several_providers: bool = True,
+    several_prompts: bool = False,
 ) -> tuple[str, bool]:
     """Return promptfoo's command line, and whether it is known to select this test alone.
 
@@ -30,23 +32,55 @@ def rerun_command(
         tests: the config's tests before expansion, where they are known.
         config: the config file, if it is not the one that promptfoo finds by itself.
         several_providers: whether the run had more than one.
+        several_prompts: the same of prompts.
     """
-    words = ["promptfoo", "eval", *(["-c", config] if config else [])]
     test = mapping(row.get("testCase"))
+    known = [test, *map(mapping, tests or ())]
+    filters = [_test_filter(test, tests)]
+    if several_providers:
+        filters.append(_provider_filter(mapping(row.get("provider")), known))
+    if several_prompts:
+        filters.append(_prompt_filter(mapping(row.get("prompt")), known))
+    words = ["promptfoo", "eval", *(["-c", config] if config else [])]
+    words += [word for given, _ in filters for word in given]
+    return shlex.join(words), all(exact for _, exact in filters)
+
+
+_Filter = tuple[list[str], bool]
+"""Words of the command line, and whether they are known to select what is wanted alone."""
+
+
+def _test_filter(test: Mapping[str, Any], tests: Sequence[Any] | None) -> _Filter:
     description = test.get("description")
     named = isinstance(description, str) and description != ""
     place = _place(test, tests) if tests is not None else None
     alike = sum(mapping(one).get("description") == description for one in tests or ())
     whole = place is not None and tests is not None and not _is_split(mapping(tests[place]), test)
-    exact = whole
     if named and (tests is None or alike == 1 or place is None):
-        words += ["--filter-pattern", f"^{_quoted(str(description))}$"]
-        exact = whole and alike == 1
-    elif place is not None:
-        words += ["--filter-range", f"{place}:{place + 1}"]
-    if several_providers:
-        words += ["--filter-providers", _provider_pattern(mapping(row.get("provider")))]
-    return shlex.join(words), exact
+        return ["--filter-pattern", f"^{_quoted(str(description))}$"], whole and alike == 1
+    return ["--filter-range", f"{place}:{place + 1}"] if place is not None else [], whole
+
+
+def _provider_filter(provider: Mapping[str, Any], tests: Sequence[Mapping[str, Any]]) -> _Filter:
+    """The first of ``tests`` is the one to run. A filter is left out when a test names a provider
+    that it takes away, because promptfoo ends with an error then."""
+    names = [name for key in ("label", "id") if isinstance(name := provider.get(key), str)]
+    references = (one for test in tests for one in _listed(test.get("providers")))
+    if all(is_meant(reference, names) for reference in references):
+        return ["--filter-providers", _provider_pattern(provider)], True
+    return [], tests[0].get("providers") == [provider.get("label")]
+
+
+def _prompt_filter(prompt: Mapping[str, Any], tests: Sequence[Mapping[str, Any]]) -> _Filter:
+    """The same for prompts."""
+    label = prompt.get("label")
+    if isinstance(label, str) and not any(_listed(test.get("prompts")) for test in tests):
+        return ["--filter-prompts", f"^{_quoted(label)}$"], True
+    return [], tests[0].get("prompts") == [label]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _quoted(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+from lobu_provider.assertions.model_graded import MODEL_GRADED
 from lobu_provider.results.documents import plain
 from lobu_provider.results.identity import digest, identity_of
 from lobu_provider.results.outcomes import (
@@ -27,11 +28,6 @@ _T = TypeVar("_T")
 MAX_ARGUMENTS: Final = 2000
 """Characters kept of a tool call's arguments."""
 _MOST_TURNS: Final = 1000
-_MODEL_GRADED: Final = (
-    "llm-rubric", "g-eval", "factuality", "model-graded-closedqa", "answer-relevance",
-    "context-recall", "context-faithfulness", "context-relevance", "conversation-relevance",
-    "agent-rubric", "pi", "search-rubric",
-)  # fmt: skip
 
 
 class Pool:
@@ -134,7 +130,7 @@ def _rubrics(checks: Sequence[Check]) -> list[Rubric]:
     return [
         Rubric(one_line(f"{check.kind}: {_said(check.value)}", 200), check.passed, check.score)
         for check in checks
-        if check.kind.removeprefix("not-").partition(" ")[0] in _MODEL_GRADED and not check.broken
+        if check.kind.removeprefix("not-").partition(" ")[0] in MODEL_GRADED and not check.broken
     ]
 
 

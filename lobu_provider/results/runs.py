@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from lobu_provider.results.faults import ResultsError
 from lobu_provider.results.files import FileFacts, facts_of, rows_of
+from lobu_provider.results.identity import Identity
 from lobu_provider.results.row_reading import Pool, indexes_of, read_row
 from lobu_provider.results.rows import Row
 
@@ -77,24 +78,34 @@ def _is_same_run(one: FileFacts, other: FileFacts) -> bool:
 
 
 def group_tests(rows: Iterable[Row]) -> list[Test]:
-    """Return the tests in the order in which they first appear."""
-    rows = list(rows)
+    """Return the tests in the order in which they first appear; those of one name are numbered."""
+    rows = sorted(rows, key=lambda one: (one.file, one.test_idx, one.prompt_idx))
     columns = columns_of(rows)
     found: dict[tuple[str, Column], dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    for row in sorted(rows, key=lambda one: (one.file, one.test_idx, one.prompt_idx)):
+    of_one_name: dict[str, list[Identity]] = defaultdict(list)
+    for identity in dict.fromkeys(row.identity for row in rows):
+        of_one_name[identity.name].append(identity)
+    for row in rows:
         column = columns[row.file, row.prompt_idx]
         found[row.identity.digest, column][row.identity.checks].append(row)
     return [
         Test(
             digest=digest,
             checks=checks,
-            name=same[0].identity.name + (f" #{number}" if len(variants) > 1 else ""),
+            name=_numbered(same[0].identity, of_one_name),
             column=column,
             rows=tuple(same),
         )
         for (digest, column), variants in found.items()
-        for number, (checks, same) in enumerate(variants.items(), start=1)
+        for checks, same in variants.items()
     ]
+
+
+def _numbered(identity: Identity, of_one_name: Mapping[str, list[Identity]]) -> str:
+    """Return a name that no other test of the run has, whichever provider answered."""
+    alike = of_one_name[identity.name]
+    number = f" #{alike.index(identity) + 1}" if len(alike) > 1 else ""
+    return identity.name + number
 
 
 def columns_of(rows: Iterable[Row]) -> Mapping[tuple[int, int], Column]:

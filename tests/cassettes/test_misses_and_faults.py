@@ -34,6 +34,7 @@ async def test_a_miss_names_the_file_the_nearest_one_and_the_turn_that_differs(
     await suite.call("record", "Something else")
     said = refused(await suite.call("replay", "I want to return order 17.", "No."))
     assert "There is no cassette cassettes/i-want-to-return-order-17-" in said
+    assert "promptfoo eval -c CONFIG (or lobu-provider record CONFIG)." in said
     assert 'turn 2 is "No." and was "Yes."' in said
 
 

@@ -145,22 +145,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def run_cli() -> RunCli:
-    """Return a function that runs a command in this process; only ``SystemExit`` may come out."""
-
+def run_in_process(*arguments: str, **options: Any) -> Ran:
+    """Run a command in this process; only ``SystemExit`` may come out."""
     # click below 8.2 mixes the two streams unless told not to.
     mixes = "mix_stderr" in signature(CliRunner).parameters
-    options: Any = {"mix_stderr": False} if mixes else {}
-    runner = CliRunner(**options)
+    apart: Any = {"mix_stderr": False} if mixes else {}
+    runner = CliRunner(**apart)
+    result = runner.invoke(cli, list(arguments), prog_name="lobu-provider", **options)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Ran(result.exit_code, result.stdout, result.stderr)
 
-    def run(*arguments: str, **options: Any) -> Ran:
-        result = runner.invoke(cli, list(arguments), prog_name="lobu-provider", **options)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return Ran(result.exit_code, result.stdout, result.stderr)
 
-    return run
+@pytest.fixture
+def run_cli() -> RunCli:
+    """Return a function that runs a command in this process."""
+    return run_in_process
 
 
 @pytest.fixture

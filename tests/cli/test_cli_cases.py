@@ -90,6 +90,30 @@ def test_a_negated_script_is_shown_as_negated(listed: Any) -> None:
     assert turns.startswith("not turns {'turns': {'1': ")
 
 
+def test_nothing_of_an_assertion_that_counts_is_left_out(listed: Any) -> None:
+    def turns(groups: Any, **more: Any) -> dict[str, Any]:
+        config = {"turns": groups}
+        return {"type": "python", "value": "file://a.py:turns", "config": config, **more}
+
+    asserts = [
+        turns({"1": [{**CHECK, "weight": 3}], "2": CHECK, "3": ["x"]}, weight=2),
+        turns([CHECK]),
+        {"type": "llm-rubric", "value": "is kind", "threshold": 0.7, "weight": 0.5},
+        {"type": "assert-set", "threshold": 0.5, "assert": [CHECK]},
+    ]
+    found = listed({**BASE, "tests": [{"vars": {"query": "x"}, "assert": asserts}]})
+    assert found["tests"][0]["assertions"] == [
+        "turns (weight 2)",
+        "turn 1: contains x (weight 3)",
+        "turn 2: contains x",
+        "turn 3: x",
+        "turns {'turns': [{'type': 'contains', 'value': 'x'}]}",
+        "llm-rubric is kind (weight 0.5, threshold 0.7)",
+        "assert-set (threshold 0.5)",
+        "contains x",
+    ]
+
+
 def test_a_date_without_quotes_is_shown_as_a_date(run_cli: RunCli, folder: Path) -> None:
     (folder / "promptfooconfig.yaml").write_text(
         "prompts: ['{{query}}']\n"

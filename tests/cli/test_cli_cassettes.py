@@ -174,6 +174,20 @@ def test_record_runs_promptfoo_in_record_mode_and_ends_as_it_does(
     assert len(list((path.parent / "old").iterdir())) == 1
 
 
+def test_record_refuses_a_config_without_a_folder_of_cassettes_before_anything_runs(
+    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = suite(tmp_path, cassettes=None)
+    words = ("record", str(path), "--promptfoo", str(path.parent / "promptfoo"))
+    refused = run_cli(*words)
+    assert (refused.exit_code, (path.parent / "told.json").exists()) == (2, False)
+    assert "given in providers[0], so each of its rows would be an error" in refused.stderr
+    assert "Add to its config:  cassettes: cassettes  or set LOBU_CASSETTES." in refused.stderr
+    monkeypatch.setenv("LOBU_CASSETTES", str(tmp_path / "new"))
+    assert run_cli(*words).exit_code == 0
+    assert (path.parent / "told.json").exists()
+
+
 def test_record_with_drift_leaves_the_committed_files_as_they_are(
     run_cli: RunCli, tmp_path: Path
 ) -> None:

@@ -409,6 +409,23 @@ def test_a_promptfoo_too_new_for_node_can_be_taken_older(
 
 
 @needs_posix
+def test_a_program_that_does_not_answer_in_time_is_told_as_that(
+    examine: Examine, programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("promptfoo_tool._LIMIT_S", "interpreter._PROBE_LIMIT_S"):
+        monkeypatch.setattr(f"lobu_provider.cli.checks.{module}", 0.2)
+    for name in ("promptfoo", "node", "slow-python"):
+        hangs = program(programs / name, "")
+        hangs.write_text("#!/bin/sh\nexec /usr/bin/env tail -f /dev/null\n", "utf-8")
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    monkeypatch.setenv("PROMPTFOO_PYTHON", str(programs / "slow-python"))
+    text = examine(*DEMO).text()
+    for name in ("promptfoo", "node"):
+        assert f"{programs / name} did not answer within 0.2 s" in text
+    assert f"{programs / 'slow-python'}, which did not answer within 0.2 s" in text
+
+
+@needs_posix
 def test_a_promptfoo_on_path_that_is_a_script_is_asked_for_its_version(
     examine: Examine, programs: Path
 ) -> None:

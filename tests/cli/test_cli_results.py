@@ -128,7 +128,8 @@ def test_explain_without_a_test_shows_the_first_failure(run_cli: RunCli) -> None
     found = run_cli("explain", REAL)
     assert found.stdout.startswith("FAILED: flaky shipping")
     assert "again: promptfoo eval --filter-pattern '^flaky shipping$'" in found.stdout
-    assert found.stderr == ""
+    assert found.stderr.startswith("Not shown: 'refunds an order (other)', 'parcel | fails")
+    assert found.stderr.endswith(". Choose by TEST and --provider.\n")
 
 
 def test_explain_finds_a_test_by_a_part_of_its_name_provider_and_repeat(run_cli: RunCli) -> None:
@@ -149,6 +150,55 @@ def test_explain_finds_a_test_by_a_part_of_its_name_provider_and_repeat(run_cli:
 def test_explain_says_what_there_is(run_cli: RunCli, words: list[str], told: str) -> None:
     found = run_cli("explain", REAL, *words)
     assert (found.exit_code, told in found.stderr) == (2, True)
+
+
+def test_explain_that_shows_one_of_several_says_how_to_choose(
+    run_cli: RunCli, results: Any
+) -> None:
+    prompts = [("in short", 0), ("at length", 1)]
+    rows = [made("a", prompt=prompt, promptIdx=place) for prompt, place in prompts]
+    path = results("r.json", *rows)
+    found = run_cli("explain", path, "a")
+    assert found.stdout.startswith("PASSED: a\nprovider: model   prompt: in short\n")
+    assert "again: promptfoo eval --filter-pattern '^a$' --filter-prompts '^in short$'" in (
+        found.stdout
+    )
+    assert "Not shown: 'a (model [at length])'. Choose by --prompt.\n" in found.stderr
+    for words in ("at length", "LENGTH"):
+        chosen = run_cli("explain", path, "a", "--prompt", words)
+        assert (chosen.exit_code, "Not shown" in chosen.stderr) == (0, False)
+        assert "prompt: at length\n" in chosen.stdout
+    refused = run_cli("explain", path, "--prompt", "x")
+    assert (refused.exit_code, "There are: 'at length', 'in short'" in refused.stderr) == (2, True)
+
+
+def test_texts_tell_prompts_of_one_provider_apart(run_cli: RunCli, results: Any) -> None:
+    def rows(verdict: str) -> list[dict[str, Any]]:
+        kinds = [("in short", "pass"), ("at length", verdict)]
+        return [made("a", one, prompt=p, promptIdx=n) for n, (p, one) in enumerate(kinds)]
+
+    old, new = results("old.json", *rows("pass")), results("new.json", *rows("fail"))
+    for options in ([], ["--markdown"]):
+        told = run_cli("compare", old, new, *options).stdout
+        assert told.count("model [at length]" if not options else r"model \[at length\]") == 2
+    gate = run_cli("report", new, "--gate", "--min-test-pass-rate", "1", "--required", "a")
+    assert gate.stderr.splitlines()[1:-1] == [
+        "required ok      a (model [in short]): passed all 1",
+        "required failed  a (model [at length]): passed 0 of 1",
+        "failed: a (model [at length]): passed 0 of 1 (0.0%); at least 100.0% must",
+        "failed: required a: a (model [at length]) passed 0 of 1",
+    ]
+    assert "a (model [at length])%3A 1 of 1" in run_cli("report", new, "--github").stdout
+
+
+def test_the_command_that_runs_a_test_again_admits_providers_of_one_name(
+    run_cli: RunCli, results: Any
+) -> None:
+    tests = [{"description": "a", "vars": {"query": "a"}}]
+    rows = [made("a", promptIdx=place) for place in range(2)]
+    path = results("r.json", *rows, tests=tests)
+    found = json.loads(run_cli("explain", path, "a", "--provider", "model #2", "--json").stdout)
+    assert (found["rerunIsExact"], found["alsoFit"]) == (False, [])
 
 
 def test_explain_of_a_run_that_passed_asks_for_a_name(run_cli: RunCli, results: Any) -> None:

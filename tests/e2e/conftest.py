@@ -53,7 +53,7 @@ class Promptfoo:
     """Runs one promptfoo version in a folder of its own."""
 
     def __init__(self, command: str, folder: Path) -> None:
-        self._command = command
+        self.command = command
         self.folder = folder
         self.environment = {
             **{k: v for k, v in os.environ.items() if not k.startswith(("LOBU_", "PROMPTFOO_"))},
@@ -69,7 +69,7 @@ class Promptfoo:
         """The command line of an eval that writes ``results.json``."""
         output = str(self.folder / "results.json")
         quiet = ["--no-progress-bar", "--no-table", "--no-share"]
-        return [self._command, "eval", "-c", str(config), "-o", output, *quiet, *more]
+        return [self.command, "eval", "-c", str(config), "-o", output, *quiet, *more]
 
     def write(self, config: Mapping[str, Any]) -> Path:
         """Write a config; JSON is YAML too."""
@@ -119,15 +119,20 @@ def started(
         process.communicate()
 
 
-@pytest.fixture(params=sorted(COMMANDS))
-def promptfoo(request: pytest.FixtureRequest, tmp_path: Path) -> Promptfoo:
-    """Both versions, one after the other; ``make test`` installs them and names them here."""
-    command = GIVEN[COMMANDS[request.param]]
+def installed(version: str, folder: Path) -> Promptfoo:
+    """One of the two versions; ``make test`` installs them and names them here."""
+    command = GIVEN[COMMANDS[version]]
     if command is None:
         if GIVEN["LOBU_TEST_PROMPTFOO_REQUIRED"]:
-            pytest.fail(f"{COMMANDS[request.param]} is not set")
-        pytest.skip(f"{COMMANDS[request.param]} is not set; run `make test`")
-    return Promptfoo(command, tmp_path)
+            pytest.fail(f"{COMMANDS[version]} is not set")
+        pytest.skip(f"{COMMANDS[version]} is not set; run `make test`")
+    return Promptfoo(command, folder)
+
+
+@pytest.fixture(params=sorted(COMMANDS))
+def promptfoo(request: pytest.FixtureRequest, tmp_path: Path) -> Promptfoo:
+    """Both versions, one after the other."""
+    return installed(request.param, tmp_path)
 
 
 def provider(gateway: str, **config: Any) -> dict[str, Any]:

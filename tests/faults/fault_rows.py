@@ -125,6 +125,6 @@ def whole(response: dict[str, Any], gateway: WireGateway, *, kept: bool = False)
         assert isinstance(metadata["error"]["retryable"], bool)
         assert metadata["rateLimitKind"] == "quota", "else promptfoo replays the call"
     row = Row(response, gateway)
-    made = row.count("events") + row.count("message") > 0
+    made = row.count("events") + row.count("message") + row.count("delete") > 0
     assert (row.count("delete") > 0) == (made and not kept) or row.warns("left at the gateway")
     return row

@@ -222,10 +222,34 @@ async def test_a_refused_second_message_keeps_the_first_turn() -> None:
     assert [turn["output"] for turn in row.turns] == ["one", ""]
 
 
-async def test_a_message_reply_that_tells_an_error_is_one() -> None:
-    row = await held(message=json_reply(200, {"error": "nope"}))
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"error": "nope"},
+        {"success": None, "error": "nope"},
+        {"success": True, "error": "nope"},
+        {"success": "false", "note": "nope"},
+        {"status": "FAILED", "note": "nope"},
+    ],
+)
+async def test_a_message_reply_that_tells_an_error_is_one(told: dict[str, Any]) -> None:
+    row = await held(message=json_reply(200, told))
     row.failed("gateway", INFRA, "send", retryable=True)
     assert "nope" in (row.error or "")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"success": None, "error": None, "errorCode": "", "status": None},
+        {"success": True, "error": "", "isError": "false"},
+        {"error": False},
+        {"error": {}, "status": "queued"},
+    ],
+)
+async def test_a_reply_whose_error_is_nothing_is_a_good_one(told: dict[str, Any]) -> None:
+    row = await held(message=json_reply(200, {"messageId": "m-1", **told}))
+    row.passed("fine")
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd"])

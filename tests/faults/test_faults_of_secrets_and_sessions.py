@@ -274,6 +274,56 @@ async def test_a_session_is_noted_from_its_creation_to_its_end(notes: list[str])
     assert notes == ["creating", "created"]
 
 
+REFUSED_WITH_ID = {"success": True, "agentId": SESSION_ID, "token": SESSION_TOKEN, "error": "no"}
+
+
+@pytest.mark.parametrize("config", [{}, {"keepSession": True}])
+async def test_a_session_that_its_reply_names_and_calls_a_failure_is_deleted(
+    notes: list[str], config: dict[str, Any]
+) -> None:
+    row = await held(create=json_reply(201, REFUSED_WITH_ID), evaluation_id="eval-1", config=config)
+    row.failed("gateway", INFRA, "create", retryable=True)
+    assert "answered 201 and yet no success: no" in (row.error or "")
+    assert (row.gateway.kinds, row.warnings) == (["create", "delete"], [])
+    assert notes == ([] if config else ["creating", "gone"])
+
+
+async def test_a_session_that_is_called_a_failure_and_cannot_be_deleted_is_told(
+    notes: list[str],
+) -> None:
+    refused = json_reply(201, REFUSED_WITH_ID)
+    row = await held(create=refused, delete=html(500), evaluation_id="eval-1")
+    row.failed("gateway", INFRA, "create", retryable=True)
+    assert "answered 201 and yet no success: no" in (row.error or "")
+    assert row.warns("may have kept it")
+    assert notes == ["creating"]
+
+
+async def test_a_pinned_thread_stays_where_its_reply_calls_it_a_failure() -> None:
+    row = await held(create=json_reply(201, REFUSED_WITH_ID), config={"thread": "t-1"}, kept=True)
+    row.failed("gateway", INFRA, "create", retryable=True)
+    assert (row.gateway.kinds, row.warnings) == (["create"], [])
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "is_made"),
+    [
+        (201, CREATED[:-1], True),
+        (201, json.dumps({"success": True, "agentId": SESSION_ID}), True),
+        (200, json.dumps({"success": True, "agentId": SESSION_ID}), True),
+        (200, "<html>Log in</html>", False),
+    ],
+    ids=["cut", "without-token", "without-token-200", "login-page"],
+)
+async def test_a_create_reply_that_may_have_made_a_session_is_told(
+    notes: list[str], status: int, body: str, is_made: bool
+) -> None:
+    row = await held(create=answered(status, body), evaluation_id="eval-1")
+    row.failed("gateway", INFRA, "create", retryable=True)
+    assert row.warns("may have kept it") == is_made
+    assert notes == ["creating"]
+
+
 def cookies_of(row: Any) -> list[str]:
     return [request.headers.get("cookie", "") for request in row.gateway.requests]
 

@@ -161,6 +161,23 @@ async def test_a_notice_beside_an_answer_is_recorded_and_the_answer_passes() -> 
     assert len(row.metadata["interactions"]) == 1
 
 
+WORKING: Final = event("status", type="status", status="Working", messageId="m-1", timestamp=3)
+
+
+async def test_a_notice_is_no_end_where_the_agent_goes_on() -> None:
+    """Its next limit is far longer than the time that is left to a notice alone."""
+    row = await heard(NOTICE, WORKING, TURN, PING, config={"idleTimeoutMs": 700})
+    row.failed("timeout", INFRA, "turn", retryable=True).kept()
+    assert "idleTimeoutMs" in (row.error or "")
+    assert len(row.metadata["interactions"]) == 1
+
+
+async def test_a_notice_before_a_tool_call_that_ends_the_conversation_is_no_failure() -> None:
+    row = await heard(NOTICE, TURN, config={"stopOnTool": "lookup"})
+    assert (row.error, row.tools) == (None, ["call_1"])
+    assert row.turns[0]["cutShort"]
+
+
 async def test_a_decision_that_is_awaited_without_its_card_asks_a_person_to_act() -> None:
     row = await heard(complete(finalText="", awaitingHumanDecision=True))
     row.failed("action_required", "agent", "turn", retryable=False)
@@ -291,6 +308,25 @@ async def test_in_a_pinned_thread_replays_of_earlier_turns_are_dropped_and_it_st
     assert row.metadata["interactions"] == []
     assert row.gateway.of_kind("create")[0].json["forceNew"] is False
     assert row.count("delete") == 0
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        event("tool_use", name="lookup", toolCallId="call_0", input={}, timestamp=1),
+        event("error", type="error", error="429 slow down", timestamp=1),
+        event("ephemeral", type="ephemeral", content="Sign in", timestamp=1),
+    ],
+    ids=["tool_use", "error", "ephemeral"],
+)
+async def test_in_a_pinned_thread_a_replay_before_connected_ends_no_turn(old: bytes) -> None:
+    connected = event("connected", agentId="support-agent", timestamp=10)
+    now = event("question", type="question", question="Now?", options=["a"], timestamp=11)
+    events = stream(b": hi\n\n", AfterMessage(1), old, connected, now, complete(finalText="fine"))
+    config = {"thread": "t-1", "stopOnTool": "lookup"}
+    row = await held(events=events, config=config, kept=True)
+    row.passed("fine")
+    assert [card["question"] for card in row.metadata["interactions"]] == ["Now?"]
 
 
 async def test_a_pinned_thread_stays_also_when_its_turn_fails() -> None:

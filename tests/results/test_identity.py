@@ -61,6 +61,17 @@ def test_equal_rows_are_repeats_and_tests_that_differ_in_assertions_are_numbered
     assert [(test.name, len(test.rows)) for test in tests] == [("a #1", 2), ("a #2", 1), ("b", 1)]
 
 
+def test_tests_of_one_description_are_numbered_the_same_for_all_providers() -> None:
+    def row(query: str, label: str, place: int) -> dict[str, Any]:
+        found = made("a", provider=label, promptIdx=place)
+        found["testCase"]["vars"] = {"query": query}
+        return found
+
+    rows = read(row("x", "one", 0), row("y", "one", 0), row("y", "two", 1))
+    names = [(test.name, test.column.provider) for test in group_tests(rows)]
+    assert names == [("a #1", "one"), ("a #2", "one"), ("a #2", "two")]
+
+
 def test_providers_of_one_name_are_told_apart_by_their_place() -> None:
     rows = read(made(promptIdx=0), made(promptIdx=1))
     assert [column.provider for column in columns_of(rows).values()] == ["model #1", "model #2"]

@@ -104,3 +104,27 @@ def test_the_provider_is_selected_by_its_whole_label() -> None:
     pattern = command.split("--filter-providers ")[1].strip("'")
     assert re.search(pattern, "gpt-4.1")
     assert not re.search(pattern, "gpt-4.1-mini")
+
+
+def test_a_provider_that_other_tests_name_is_not_filtered_out() -> None:
+    both = {**case("a"), "providers": ["one", "t*"]}
+    alone, other = {**case("b"), "providers": ["one"]}, {**case("c"), "providers": ["two"]}
+
+    def command(test: dict[str, Any], *tests: dict[str, Any]) -> tuple[str, bool]:
+        row = {**row_of(test), "provider": {"id": "file://hook.py", "label": "one"}}
+        return rerun_command(row, [test, *tests])
+
+    assert command(both) == ("promptfoo eval --filter-pattern '^a$'", False)
+    assert command(alone, other) == ("promptfoo eval --filter-pattern '^b$'", True)
+    filtered = "promptfoo eval --filter-pattern '^b$' --filter-providers '^one$'"
+    assert command(alone, case("c")) == (filtered, True)
+
+
+def test_a_prompt_is_selected_where_there_are_several() -> None:
+    row = {**row_of(case("a")), "prompt": {"label": "say (it)"}}
+    command, exact = again(row, [case("a")], several_prompts=True)
+    assert command == r"promptfoo eval --filter-pattern '^a$' --filter-prompts '^say \(it\)$'"
+    assert exact
+    named = {**case("b"), "prompts": ["other"]}
+    unfiltered = ("promptfoo eval --filter-pattern '^a$'", False)
+    assert again(row, [case("a"), named], several_prompts=True) == unfiltered

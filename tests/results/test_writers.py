@@ -96,15 +96,16 @@ def test_the_report_has_models_tests_rubrics_and_failed_transcripts() -> None:
     assert "\x1b" not in text
 
 
-def test_rubrics_are_counted_for_each_model() -> None:
+@pytest.mark.parametrize("kind", ["llm-rubric", "not-llm-rubric", "model-graded-factuality", "pi"])
+def test_rubrics_are_counted_for_each_model(kind: str) -> None:
     def judged(score: float) -> dict[str, Any]:
         row = made("t", verdict="pass" if score > 0.5 else "fail")
         component = row["gradingResult"]["componentResults"][0]
-        component |= {"score": score, "assertion": {"type": "llm-rubric", "value": "is kind"}}
+        component |= {"score": score, "assertion": {"type": kind, "value": "is kind"}}
         return row
 
     tests = group_tests(read(judged(1.0), judged(0.25)))
-    assert "| llm-rubric: is kind | model | 1 of 2 | 0.62 |" in list(report_lines(tests, [], {}))
+    assert f"| {kind}: is kind | model | 1 of 2 | 0.62 |" in list(report_lines(tests, [], {}))
 
 
 def test_markdown_has_no_markup_of_others() -> None:

@@ -10,6 +10,7 @@ from tests.wire import wire_answers
 
 ABOVE_THE_LIBRARY = {
     "test_wire_cuts",
+    "test_wire_log_size",
     "test_wire_parser",
     "test_wire_parser_properties",
     "test_interleavings",

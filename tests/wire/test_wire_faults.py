@@ -473,7 +473,7 @@ async def test_a_session_that_is_gone_already_is_no_matter(status: int) -> None:
         if status == 204:
             await exchange.send(b"HTTP/1.1 204 No Content\r\n\r\n")
         else:
-            body = {"success": status == 200, "error": "Forbidden"}
+            body = {"success": True} if status == 200 else {"success": False, "error": "Forbidden"}
             await json_reply(status, body)(exchange)
 
     async with WireGateway(answers(delete=answer)) as gateway:

@@ -3,35 +3,50 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lobu_provider.extension.suite import items, mapping
+from lobu_provider.extension.suite import mapping
 from lobu_provider.json_safe import json_safe
 from lobu_provider.promptfoo.trace_assertions import flat_assertions
 
 
 def assertion_lines(given: Any) -> Iterator[str]:
-    """Yield a line for an assertion; for those of a set and of ``turns`` one each."""
+    """Yield a line for an assertion; for those of a set and of ``turns`` one each, after one for
+    the whole where that has a weight or threshold of its own."""
     for assertion in flat_assertions([given]):
         kind = str(assertion.get("type", ""))
-        if kind == "assert-set":
-            continue
         value, config = assertion.get("value"), mapping(assertion.get("config"))
-        weight = f" (weight {assertion['weight']})" if "weight" in assertion else ""
+        rules = _rules(assertion)
         script = re.search(r":(\w+)$", value) if isinstance(value, str) else None
-        if script is None or kind.removeprefix("not-") not in ("python", "javascript"):
-            yield f"{kind}{_shown(value)}{weight}"
+        if kind == "assert-set":
+            yield from [f"{kind}{rules}"] if rules else []
+        elif script is None or kind.removeprefix("not-") not in ("python", "javascript"):
+            yield f"{kind}{_shown(value)}{rules}"
         elif kind.startswith("not-"):
-            yield f"not {script[1]}{_shown(config or None)}{weight}"
-        elif script[1] == "turns":
-            for number, checks in mapping(config.get("turns")).items():
-                for check in items(checks):
-                    about = mapping(check)
-                    detail = _shown(about.get("value", about.get("config")))
-                    yield f"turn {number}: {about.get('type', '')}{detail}"
+            yield f"not {script[1]}{_shown(config or None)}{rules}"
+        elif script[1] == "turns" and isinstance(groups := config.get("turns"), Mapping):
+            yield from [f"turns{rules}"] if rules else []
+            for number, checks in groups.items():
+                yield from (f"turn {number}: {_turn_check(one)}" for one in _as_list(checks))
         else:
-            yield f"{script[1]}{_shown(config or None)}{weight}"
+            yield f"{script[1]}{_shown(config or None)}{rules}"
+
+
+def _turn_check(check: Any) -> str:
+    if not isinstance(check, Mapping):
+        return _short(check)
+    detail = check.get("value", check.get("config"))
+    return f"{check.get('type', '')}{_shown(detail)}{_rules(check)}"
+
+
+def _rules(assertion: Mapping[str, Any]) -> str:
+    given = [f"{key} {assertion[key]}" for key in ("weight", "threshold") if key in assertion]
+    return f" ({', '.join(given)})" if given else ""
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _shown(value: Any) -> str:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from lobu_provider.assertions.yes_or_no import MODEL_GRADED
+from lobu_provider.assertions.model_graded import MODEL_GRADED
 from lobu_provider.cli.checks.config_file import ConfigFile, ProviderEntry
 from lobu_provider.cli.checks.config_values import dates, unset_files
 from lobu_provider.extension.context_transforms import corrected
@@ -19,8 +19,12 @@ from lobu_provider.extension.transcripts import expands_variables
 from lobu_provider.probe.finding import Finding
 from lobu_provider.promptfoo.trace_assertions import flat_assertions
 
-NEEDS_GRADER: Final = MODEL_GRADED | {"select-best", "similar", "trajectory:goal-success"}
-"""Assertion types that ask a model."""
+NEEDS_GRADER: Final = (MODEL_GRADED - {"pi"}) | {
+    "select-best",
+    "similar",
+    "trajectory:goal-success",
+}
+"""Assertion types that ask a model which can be chosen; Pi is a service of its own."""
 
 _NEED_QUERY: Final = frozenset({"context-faithfulness", "context-relevance"})
 

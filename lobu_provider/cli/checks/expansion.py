@@ -19,6 +19,7 @@ from lobu_provider.errors import LobuError
 from lobu_provider.extension.suite import items, mapping
 from lobu_provider.extension.transcripts import expands_variables
 from lobu_provider.promptfoo.transcript import read_transcript
+from lobu_provider.results.provider_references import is_meant
 
 
 @dataclass(frozen=True)
@@ -190,14 +191,7 @@ def _allowed(test: Mapping[str, Any], label: str, identity: str) -> bool:
     wanted = test.get("providers")
     if not isinstance(wanted, list):
         return True
-    names = (label, identity)
-    return any(
-        name == ref
-        or name.startswith(f"{ref}:")
-        or (ref.endswith("*") and name.startswith(ref[:-1]))
-        for ref in map(str, wanted)
-        for name in names
-    )
+    return any(is_meant(reference, (label, identity)) for reference in wanted)
 
 
 def _repeat(test: Mapping[str, Any], config: ConfigFile) -> int:

@@ -51,10 +51,11 @@ def check_interpreter(entries: Sequence[ProviderEntry], budget: TimeBudget) -> I
     # From the hook's folder, as promptfoo does: that folder comes first on the import path.
     said = run([found, "-c", _PROBE], budget.at_most(_PROBE_LIMIT_S), cwd=hook_folder)
     whose = f"{source} is {found}" if named else f"promptfoo would take {found} from PATH"
-    if said is None:
-        yield Finding(_CHECK, status, f"{whose}, which cannot import lobu_provider", here)
+    if said.text is None:
+        fault = said.fault("cannot import lobu_provider")
+        yield Finding(_CHECK, status, f"{whose}, which {fault}", here)
         return
-    prefix, _, version = said.partition("\n")
+    prefix, _, version = said.text.partition("\n")
     if Path(prefix) != Path(sys.prefix):
         yield Finding(_CHECK, "ok", f"{whose} (Python {version}), which has lobu_provider too")
 

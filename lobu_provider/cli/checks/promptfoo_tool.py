@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lobu_provider.cli.checks.config_file import ConfigFile, ProviderEntry
-from lobu_provider.cli.checks.shell import run
+from lobu_provider.cli.checks.shell import Answer, run
 from lobu_provider.probe.finding import Finding, TimeBudget
 
 OLDEST: Final = (0, 121, 13)
@@ -25,6 +25,11 @@ MANY_WORKERS: Final = 15
 
 _NEW_NODES: Final = ">=22.22.0"
 """What the newest promptfoo runs on."""
+
+_LIMIT_S: Final = 8.0
+"""For a program to tell its version: promptfoo takes seconds to start."""
+
+_NO_VERSION: Final = "does not tell its version"
 
 FOR_ANY_NODE: Final = "0.121.20"
 """The newest promptfoo that we test with and that runs on Node 20."""
@@ -40,13 +45,14 @@ def check_promptfoo(folders: Sequence[Path], budget: TimeBudget) -> Iterator[Fin
     program = find_promptfoo(folders)
     manifest = _manifest(program) if program is not None else {}
     node = shutil.which("node")
-    node_version = _version(run([node, "--version"], budget.at_most(5)) or "") if node else None
+    node_answer = run([node, "--version"], budget.at_most(_LIMIT_S)) if node else Answer(None)
+    node_version = _version(node_answer.text or "")
     fix = fitting_promptfoo(node_version)
     if program is None:
         yield Finding("promptfoo", "warn", "not in node_modules/.bin and not on PATH", fix)
     else:
         yield _promptfoo(program, manifest, budget, fix)
-    yield _node(node, node_version, manifest, installed=program is not None)
+    yield _node(node, node_answer, manifest, installed=program is not None)
 
 
 def fitting_promptfoo(node: tuple[int, ...] | None) -> str:
@@ -82,12 +88,13 @@ def _manifest(program: Path) -> Mapping[str, Any]:
 
 
 def _promptfoo(program: Path, manifest: Mapping[str, Any], budget: TimeBudget, fix: str) -> Finding:
-    text = str(manifest.get("version") or "")
-    if not text:
-        text = run([str(program), "--version"], budget.at_most(8)) or ""
-    version = _version(text)
+    known = manifest.get("version")
+    answer = (
+        Answer(str(known)) if known else run([str(program), "--version"], budget.at_most(_LIMIT_S))
+    )
+    version = _version(answer.text or "")
     if version is None:
-        return Finding("promptfoo", "warn", f"{program} does not tell its version", fix)
+        return Finding("promptfoo", "warn", f"{program} {answer.fault(_NO_VERSION)}", fix)
     told = ".".join(map(str, version))
     if version < OLDEST:
         oldest = ".".join(map(str, OLDEST))
@@ -102,7 +109,7 @@ def _promptfoo(program: Path, manifest: Mapping[str, Any], budget: TimeBudget, f
 
 def _node(
     program: str | None,
-    version: tuple[int, ...] | None,
+    answer: Answer,
     manifest: Mapping[str, Any],
     *,
     installed: bool,
@@ -111,8 +118,9 @@ def _node(
     fix = f"Install Node {wanted} from https://nodejs.org"
     if program is None:
         return Finding("node", "fail" if installed else "warn", "no node on PATH", fix)
+    version = _version(answer.text or "")
     if version is None:
-        return Finding("node", "warn", f"{program} does not tell its version", fix)
+        return Finding("node", "warn", f"{program} {answer.fault(_NO_VERSION)}", fix)
     told = ".".join(map(str, version))
     if not in_range(version, wanted):
         status: Final = "fail" if installed else "warn"
