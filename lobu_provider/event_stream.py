@@ -75,13 +75,14 @@ class EventStream:
             await asyncio.wait([self._task])
 
     async def wait_until_open(self) -> None:
-        """Wait for the first byte, at most 5 s, or until a lost stream is open again.
+        """Wait for the first byte, at most 5 s, or until a lost stream is open again, at most 30 s.
 
         Raises:
             LobuError: the stream could not be opened, or has ended for good.
         """
         if not self._alive.is_set() and (not self._is_silent or self._outage.is_down):
-            with anyio.move_on_after(MAX_OUTAGE_S if self._outage.is_down else FIRST_BYTE_S):
+            tries_s = MAX_OUTAGE_S if self._outage.is_down else 0.0
+            with anyio.move_on_after(tries_s + FIRST_BYTE_S):
                 await self._alive.wait()
             self._is_silent = not self._alive.is_set()
         if self._end is not None:

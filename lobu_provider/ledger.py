@@ -22,7 +22,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from lobu_provider.ledger_files import append, folder, locked, read
+from lobu_provider.ledger_files import append, locked, read
+from lobu_provider.ledger_folder import folder
 from lobu_provider.process_mark import ProcessMark, host_mark
 
 EXPIRED_S: Final = 25 * 3600.0
@@ -69,6 +70,7 @@ def note_created(
     thread: str,
     *,
     marker: str = "",
+    owner: ProcessMark | None = None,
 ) -> bool:
     """Write down that a session is there, or is about to be.
 
@@ -79,6 +81,8 @@ def note_created(
         agent_id: the registered agent.
         thread: the session's thread; one that is pinned or to be kept must not be noted.
         marker: from :func:`lobu_provider.session_notes.marker_of`.
+        owner: the process with whose end the run is over; by default promptfoo, which started
+            this one.
 
     Returns:
         Whether it was written.
@@ -90,7 +94,7 @@ def note_created(
         "thread": thread,
         "session": session_id,
         "marker": marker,
-        "host": host_mark().written(),
+        "host": (owner or host_mark()).written(),
     }
     return _append(evaluation_id, record)
 

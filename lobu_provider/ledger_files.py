@@ -1,73 +1,20 @@
-"""Where the ledgers lie, and how a record gets into one whole."""
+"""How a record gets into a ledger whole, and comes out of it."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
-import stat
-import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-FOLDER_VARIABLE: Final = "LOBU_LEDGER_DIR"
-"""Names another folder; ``off`` writes nothing down."""
+from lobu_provider.plain_file import NO_LINK, open_plain
 
 MAX_BYTES: Final = 20_000_000
 """Read of one file; a run of 10,000 conversations takes a third of it."""
-
-
-def folder(*, create: bool) -> Path | None:
-    """Return the folder of this user's ledgers; ``None`` when there is none that is safe to use.
-
-    Args:
-        create: make it when it is missing.
-    """
-    given = os.environ.get(FOLDER_VARIABLE, "").strip()
-    if given.lower() == "off":
-        return None
-    places = iter([Path(given)]) if given else _places()
-    return next((path for path in places if _is_usable(path, create=create)), None)
-
-
-def _places() -> Iterator[Path]:
-    home = os.path.expanduser("~")
-    cache: str | None
-    if os.name == "nt":
-        cache = os.environ.get("LOCALAPPDATA")
-    elif sys.platform == "darwin":
-        cache = os.path.join(home, "Library", "Caches")
-    else:
-        cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
-    if cache and os.path.isabs(cache):  # "~" stays what it is when there is no home
-        yield Path(cache) / "lobu-provider" / "sessions"
-    yield _temporary_folder()
-
-
-def _temporary_folder() -> Path:
-    import tempfile  # seldom needed: there mostly is a home
-
-    user = os.getuid() if hasattr(os, "getuid") else "user"
-    return Path(tempfile.gettempdir()) / f"lobu-provider-{user}" / "sessions"
-
-
-def _is_usable(path: Path, *, create: bool) -> bool:
-    try:
-        if create:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path.mkdir(mode=0o700, exist_ok=True)
-        found = path.lstat()
-    except OSError:
-        return False
-    if not stat.S_ISDIR(found.st_mode):
-        return False
-    if not hasattr(os, "getuid"):
-        return True
-    # Somebody else's folder, or an open one: what it says could be forged.
-    return found.st_uid == os.getuid() and not found.st_mode & 0o077
 
 
 def append(path: Path, record: Mapping[str, Any], *, create: bool = True) -> bool:
@@ -83,7 +30,7 @@ def append(path: Path, record: Mapping[str, Any], *, create: bool = True) -> boo
     for _ in range(3):  # the file may be removed between opening and locking it
         try:
             making = os.O_CREAT if create else 0
-            file = os.open(path, os.O_WRONLY | os.O_APPEND | making | _NO_LINKS, 0o600)
+            file = open_plain(path, os.O_WRONLY | os.O_APPEND | making | NO_LINK)
         except OSError:
             return False
         try:
@@ -100,7 +47,7 @@ def append(path: Path, record: Mapping[str, Any], *, create: bool = True) -> boo
     return False
 
 
-@contextmanager
+@contextlib.contextmanager
 def locked(path: Path) -> Iterator[bool]:
     """Keep everybody from appending to a file; yields whether there is one.
 
@@ -108,7 +55,7 @@ def locked(path: Path) -> Iterator[bool]:
         BlockingIOError: another process keeps the lock.
     """
     try:
-        file = os.open(path, os.O_RDWR | _NO_LINKS)
+        file = open_plain(path, os.O_RDWR | NO_LINK)
     except OSError:
         yield False
         return
@@ -123,7 +70,7 @@ def locked(path: Path) -> Iterator[bool]:
 def read(path: Path) -> list[dict[str, Any]]:
     """Return the records of a file in order, without those that cannot be read."""
     try:
-        with open(path, "rb", opener=_open_no_link) as file:
+        with open(path, "rb", opener=_open) as file:
             text = file.read(MAX_BYTES)
     except OSError:
         return []
@@ -139,11 +86,8 @@ def _record(line: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _open_no_link(path: str, flags: int) -> int:
-    return os.open(path, flags | _NO_LINKS)
-
-
-_NO_LINKS: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+def _open(path: str, flags: int) -> int:
+    return open_plain(path, flags | NO_LINK)
 
 
 _LOCK_TRIES: Final = 50

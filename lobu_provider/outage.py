@@ -7,14 +7,15 @@ from typing import Final
 from lobu_provider.errors import Failure, failure
 from lobu_provider.repeating import MAX_RETRY_AFTER_S
 
-WAITS_S: Final = (0.0, 0.5, 1.0, 2.0, 4.0, 5.0, 5.0, 5.0)
-"""Before each new try. In all well under the 30 s for which a gateway of version 11 keeps the end
-of a turn for a stream that is not there."""
+WAITS_S: Final = (0.0, 0.5, 1.0, 2.0, 4.0, 5.0, 5.0, 5.0, 5.0)
+"""Before each new try. A wait that would go beyond :data:`MAX_OUTAGE_S` ends there instead."""
 
 FIRST_WAITS_S: Final = (0.5, 1.0)
 """The same for a stream that was never open."""
 
 MAX_OUTAGE_S: Final = 25.0
+"""After the loss, the last try begins. Well under the 30 s for which a gateway of version 11 keeps
+the end of a turn for a stream that is not there."""
 
 STEADY_S: Final = 5.0
 """A connection that lasted this long was no failed try."""
@@ -80,7 +81,11 @@ class Outage:
         quick = min(max(self._quick_losses - FREE_LOSSES, 0), len(WAITS_S) - 1)
         wait_s = max(waits[self._tries], WAITS_S[quick], asked_s)
         self._tries += 1
-        return None if now_s + wait_s - self._since_s > MAX_OUTAGE_S else wait_s
+        left_s = MAX_OUTAGE_S - (now_s - self._since_s)
+        if wait_s < left_s:
+            return wait_s
+        self._tries = len(waits)
+        return left_s if left_s > 0 and asked_s <= left_s else None
 
     def verdict(self, lost: Failure) -> Failure:
         """Return the failure of the stream that is given up."""

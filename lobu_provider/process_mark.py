@@ -40,9 +40,11 @@ class ProcessMark:
 
     def is_gone(self) -> bool:
         """Return whether the process has certainly ended; ``False`` also when nobody can tell."""
-        if self.machine != this_machine() or not self.started:
+        if self.machine != this_machine():
             return False
         started = _started(self.pid)
+        if not self.started:  # then the number is all there is: gone while no process has it
+            return started == ""
         return started is not None and started != self.started
 
 
@@ -50,11 +52,32 @@ class ProcessMark:
 def host_mark() -> ProcessMark:
     """Return the mark of the process that started this one, or of this one if that has ended.
 
-    Read once: when the parent ends, this process gets another.
+    Read once: when the parent ends, this process gets another, which may never end.
     """
-    parent = os.getppid()
-    pid = parent if parent > 1 else os.getpid()
-    return ProcessMark(this_machine(), pid, _started(pid) or "")
+    started = _started(_PARENT) if _is_parent(_PARENT) else None
+    return ProcessMark(this_machine(), _PARENT, started) if started else own_mark()
+
+
+@lru_cache(maxsize=1)
+def own_mark() -> ProcessMark:
+    """Return the mark of this process."""
+    return ProcessMark(this_machine(), os.getpid(), _started(os.getpid()) or "")
+
+
+_PARENT: Final = os.getppid()
+"""Read while this is loaded, which is early: a parent that is another later has adopted us."""
+
+
+def _is_parent(pid: int) -> bool:
+    """Return whether a process has started this one, and not adopted it when its parent ended."""
+    if pid <= 1 or pid != os.getppid():
+        return False
+    if not hasattr(os, "getsid") or os.getsid(0) == os.getpid():  # as our npm package starts us
+        return True
+    try:
+        return os.getsid(pid) == os.getsid(0)  # a child is born into its parent's session
+    except OSError:  # it has just ended
+        return False
 
 
 @lru_cache(maxsize=1)
@@ -85,7 +108,7 @@ def _started(pid: int) -> str | None:
 def _started_by_proc(pid: int) -> str | None:
     try:
         text = (_PROC / str(pid) / "stat").read_text("ascii", "replace")
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the latter: it ended while this was read
         return ""
     except OSError:
         return None

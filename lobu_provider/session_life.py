@@ -175,11 +175,17 @@ async def _create(
         raise
 
 
-def _tell_what_is_left(refused: LobuError, warnings: list[str], notes: Notes) -> None:
+def leaves_none(refused: LobuError) -> bool:
+    """Return whether the gateway has certainly no session after a create call that failed."""
     told = refused.failure
-    if told.is_unclear:
+    is_undone = isinstance(refused, SessionUndoneError)
+    return not told.is_unclear and (told.is_unsent or told.code in _REFUSALS or is_undone)
+
+
+def _tell_what_is_left(refused: LobuError, warnings: list[str], notes: Notes) -> None:
+    if refused.failure.is_unclear:
         warnings.append(_MAYBE_LEFT)
-    elif told.is_unsent or told.code in _REFUSALS or isinstance(refused, SessionUndoneError):
+    elif leaves_none(refused):
         notes.gone()
 
 

@@ -6,9 +6,11 @@ import hashlib
 import json
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 from lobu_provider import ledger
 from lobu_provider.config.settings import Settings
+from lobu_provider.process_mark import ProcessMark, own_mark
 
 
 def marker_of(settings: Settings) -> str:
@@ -32,6 +34,8 @@ class SessionNotes:
     agent_id: str
     thread: str
     marker: str
+    owner: ProcessMark | None = None
+    """The process with whose end nobody deletes the session any more; by default promptfoo."""
 
     def creating(self) -> None:
         """Note that the create call is about to be sent: its reply may never be read."""
@@ -46,6 +50,7 @@ class SessionNotes:
             self.agent_id,
             self.thread,
             marker=self.marker,
+            owner=self.owner,
         )
 
     def gone(self) -> None:
@@ -71,3 +76,18 @@ def notes_for(settings: Settings, evaluation_id: Any, thread: str) -> SessionNot
         return None
     gateway, agent_id = settings.gateway, settings.agent_id
     return SessionNotes(evaluation_id, gateway, agent_id, thread, marker_of(settings))
+
+
+class CheckNotes(SessionNotes):
+    """The notes on a session that is made only to see whether that works: a run of its own."""
+
+    def gone(self) -> None:
+        """Note that nothing is left, and remove the run's file."""
+        super().gone()
+        ledger.forget(self.evaluation_id)
+
+
+def notes_for_check(settings: Settings, thread: str) -> CheckNotes:
+    """Return what to note the session of a check with, which ends with this very process."""
+    run, marker = f"check-{uuid4()}", marker_of(settings)
+    return CheckNotes(run, settings.gateway, settings.agent_id, thread, marker, own_mark())

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
@@ -20,6 +19,7 @@ from typing import Any, Final, TypeVar
 
 from lobu_provider.errors import config_error
 from lobu_provider.json_safe import json_safe, parse_json
+from lobu_provider.plain_file import open_plain
 from lobu_provider.redaction import Redactor
 
 MAX_TEXT: Final = 100_000
@@ -73,12 +73,8 @@ class WireLog:
     def _append(self, what: str, told: Mapping[str, Any]) -> None:
         now = datetime.now(tz=timezone.utc).isoformat(timespec="milliseconds")
         line = json.dumps(json_safe({"at": now, "pid": os.getpid(), "what": what, **told}))
-        # Opening a pipe without a reader would wait for one.
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
-        descriptor = os.open(self._path, flags, 0o600)
+        descriptor = open_plain(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         with open(descriptor, "ab", buffering=0) as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise OSError("it is no plain file")
             file.write(line.encode() + b"\n")  # in one piece: others write too
 
 

@@ -1,6 +1,6 @@
 /** The way to one interpreter: starts its process when a call needs one, and a new one when it died. */
 
-import { BridgeProcess } from './bridge_process.js';
+import { BridgeProcess, NotBegun } from './bridge_process.js';
 import { cancelled, Failure } from './failures.js';
 
 /** So many deaths in a row, without an answer in between, and it is not tried again. */
@@ -50,12 +50,18 @@ class Bridge {
    * @param {AbortSignal} [signal]
    */
   async call(call, signal) {
-    if (signal?.aborted) throw cancelled();
-    if (this.#deaths >= MAX_DEATHS) {
-      throw new Failure('internal', `The Python process of lobu-provider ended ${MAX_DEATHS} times in a row without an answer, so it is not started again. The last time: ${this.#lastDeath?.message}`);
+    for (let tries = 1; ; tries += 1) {
+      if (signal?.aborted) throw cancelled();
+      if (this.#deaths >= MAX_DEATHS) {
+        throw new Failure('internal', `The Python process of lobu-provider ended ${MAX_DEATHS} times in a row without an answer, so it is not started again. The last time: ${this.#lastDeath?.message}`);
+      }
+      if (!this.#process?.isOpen) this.#process = this.#start();
+      try {
+        return await this.#process.call(call, signal);
+      } catch (error) {
+        if (!(error instanceof NotBegun) || tries === MAX_DEATHS) throw error;
+      }
     }
-    if (!this.#process?.isOpen) this.#process = this.#start();
-    return this.#process.call(call, signal);
   }
 
   #start() {

@@ -31,6 +31,13 @@ const END_MS = 3000;
 const LOOK_MS = 5000;
 const MAX_SILENT_LOOKS = 6;
 
+/** The process ends and has certainly not begun the call, so another one can be asked. */
+export class NotBegun extends Failure {
+  constructor() {
+    super('internal', 'The Python process of lobu-provider was ended before it began this call, so nothing was sent to the gateway.', { retryable: true, phase: 'config' });
+  }
+}
+
 export class BridgeProcess {
   #python;
   #onEnd;
@@ -52,7 +59,10 @@ export class BridgeProcess {
   #full;
   /** @type {Failure | undefined} why no more calls are taken */
   #over;
+  /** It was asked to end. */
   #isEnding = false;
+  /** It said that it ends. */
+  #isLeaving = false;
 
   /**
    * @param {import('./find_python.js').Python} python
@@ -98,7 +108,7 @@ export class BridgeProcess {
 
   /** Whether it takes calls. */
   get isOpen() {
-    return this.#over === undefined && !this.#isEnding;
+    return this.#over === undefined && !this.#isEnding && !this.#isLeaving;
   }
 
   get isIdle() {
@@ -120,7 +130,7 @@ export class BridgeProcess {
     try {
       await Promise.race([this.#ready.promise, abort.promise]);
       while (this.#full !== undefined) await Promise.race([this.#full.promise, abort.promise]);
-      if (this.#over !== undefined) throw this.#over;
+      if (!this.isOpen) throw new NotBegun();
       if (signal?.aborted) throw cancelled();
       return await this.#exchange(call, stopping);
     } finally {
@@ -179,6 +189,10 @@ export class BridgeProcess {
       return;
     }
     if (message?.type === 'alive') return;
+    if (message?.type === 'ending' && Array.isArray(message.running)) {
+      this.#letGo(message.running);
+      return;
+    }
     const call = this.#calls.get(message?.id);
     if (message?.type === 'result') {
       this.onAnswer();
@@ -201,6 +215,13 @@ export class BridgeProcess {
     this.#isReady = true;
     this.#errors.open();
     this.#ready.resolve();
+  }
+
+  /** Take no more calls, and give back those in hand but for the `running`, which get an answer. */
+  #letGo(running) {
+    this.#isLeaving = true;
+    this.#drained();
+    for (const [id, call] of this.#calls) if (!running.includes(id)) call.fail(new NotBegun());
   }
 
   /** Take no more calls, fail those in hand, and have the process end. */

@@ -1,4 +1,7 @@
-/** One short Python process for one hook: `python -m lobu_provider.extension`. */
+/**
+ * One short Python process for one hook: `python -m lobu_provider.extension`. It is detached, so that
+ * Ctrl-C in a terminal reaches promptfoo alone, and finishes what it does also when promptfoo ends.
+ */
 
 import { spawn } from 'node:child_process';
 
@@ -32,6 +35,7 @@ export function runHook(python, asked) {
   return new Promise((resolve) => {
     const child = spawn(python.command, [...python.args, '-c', LAUNCH], {
       stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
       windowsHide: true,
     });
     const errors = new ErrorOutput('', (line) => process.stderr.write(`${line}\n`));
@@ -56,7 +60,7 @@ export function runHook(python, asked) {
       }
     };
     child.on('error', (error) => end(`could not be started: ${error.code}`));
-    child.on('close', (code) => end(`ended with code ${code}`));
+    child.on('close', (code, signal) => end(signal ? `was ended by ${signal}` : `ended with code ${code}`));
     child.stdout.on('data', (chunk) => {
       output += chunk;
     });

@@ -303,6 +303,7 @@ export interface LobuProviderResponse {
   output: string;
   /** Only on failure: `'[code] what happened and what to do'`. */
   error?: string;
+  /** For promptfoo's next call: the thread, with `~call2`, `~call3`, ... from its second call on. */
   sessionId?: string;
   /** From creating the session to the end of the last turn. */
   latencyMs?: number;

@@ -2,7 +2,7 @@
 
 const NEWLINE = 0x0a;
 
-/** Cuts chunks into lines; each byte is looked at once, however long the line. */
+/** Cuts chunks into lines, without empty ones; each byte is looked at once, however long the line. */
 export class LineSplitter {
   /** @type {Buffer[]} */
   #parts = [];
@@ -16,7 +16,8 @@ export class LineSplitter {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       this.#parts.push(chunk.subarray(start, end));
-      lines.push(this.#parts.length === 1 ? this.#parts[0] : Buffer.concat(this.#parts));
+      const line = this.#parts.length === 1 ? this.#parts[0] : Buffer.concat(this.#parts);
+      if (line.length > 0) lines.push(line);
       this.#parts = [];
       start = end + 1;
     }

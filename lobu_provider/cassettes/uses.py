@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from lobu_provider.ledger_files import append, folder, read
+from lobu_provider.ledger_files import append, read
+from lobu_provider.ledger_folder import folder
 
 _KEPT_RUNS: Final = 3
 _OLD_S: Final = 30 * 86_400.0

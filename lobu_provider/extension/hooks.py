@@ -14,6 +14,7 @@ from lobu_provider.extension.holes import first_hole
 from lobu_provider.extension.host_program import arguments_of_parent, config_is_a_program
 from lobu_provider.extension.suite import SeenProvider, listed, mapping, our_providers
 from lobu_provider.extension.transcripts import repair, split_transcripts
+from lobu_provider.ledger_folder import folder_fault
 from lobu_provider.probe.finding import TimeBudget
 
 BEFORE_S: Final = 2.0
@@ -106,6 +107,9 @@ def _preflight(providers: list[SeenProvider], limit_s: float, say: Say) -> None:
         raise StopRun(f"The run was stopped before its first test.\n{lines}")
     for note in dict.fromkeys(targets.notes):
         say(hide(note))
+    fault = folder_fault() if targets.reachable else None
+    if fault is not None:
+        say(fault)
     dead = [run for run in ledger.runs(at_least_quiet_s=ledger.QUIET_S) if run.is_dead]
     if dead:
         from lobu_provider.extension.sweep import sweep

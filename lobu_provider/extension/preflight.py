@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Final
-from uuid import uuid4
 
 import anyio
 
-from lobu_provider import event_loop, ledger
+from lobu_provider import event_loop
 from lobu_provider.extension.targets import Targets
 from lobu_provider.http_exchange import RequestLimits
 from lobu_provider.probe.finding import Finding, TimeBudget, joined
 from lobu_provider.probe.gateway import Target, distinct, fault, probe, resolves_in_time
-from lobu_provider.session_notes import marker_of
 
 LIMITS: Final = RequestLimits(connect_s=1.2, request_s=1.8, delete_s=0.5, repeats=0)
 _NAME_LIMIT_S: Final = 1.2
@@ -61,28 +59,16 @@ class _Try:
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self._thread = f"lobu-check-{uuid4()}"
         self._found: list[Finding] = []
 
     async def run(self) -> None:
-        await probe(self._target, self._found, LIMITS, thread=self._thread, asks_health=False)
+        await probe(self._target, self._found, LIMITS, asks_health=False)
 
     def outcome(self) -> list[Finding]:
         target = self._target
         if not self._found:
             said = f"{target.settings.gateway} gave no answer in time."
             self._found.append(Finding("agent", "fail", said, where=target.where, code="timeout"))
-        if any(finding.code == "timeout" for finding in self._found):
-            # The gateway may make the session all the same; a later run deletes it.
-            settings = target.settings
-            ledger.note_created(
-                f"preflight-{uuid4()}",
-                settings.gateway,
-                "",
-                settings.agent_id,
-                self._thread,
-                marker=marker_of(settings),
-            )
         return self._found
 
 

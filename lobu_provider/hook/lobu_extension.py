@@ -4,6 +4,10 @@
 
 Like lobu_hook.py beside it, it imports nothing but the standard library while it is loaded, and a
 copy of it works anywhere. ``afterAll`` never raises; ``beforeAll`` raises only to stop the run.
+
+Ctrl-C reaches this process too, and it is promptfoo that ends the run on it. A hook takes a few
+seconds at most, in which it deletes sessions, so the first signal lets it end, and the second ends
+it at once.
 """
 
 from __future__ import annotations
@@ -16,9 +20,22 @@ _FOLDER = __file__.replace("\\", "/").rpartition("/")[0]
 sys.path[:] = [path for path in sys.path if str(path).replace("\\", "/").rstrip("/") != _FOLDER]
 
 import os  # noqa: E402 - after the path is safe
+import signal  # noqa: E402
+import threading  # noqa: E402
 import time  # noqa: E402
 
 _LOADED_S = time.monotonic()
+
+
+def _let_end(signum: int, frame: object) -> None:
+    signal.signal(signum, signal.SIG_DFL)
+
+
+if threading.current_thread() is threading.main_thread():  # the only one that may set handlers
+    for _name in ("SIGINT", "SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        _signal = getattr(signal, _name, None)
+        if _signal is not None and signal.getsignal(_signal) is not signal.SIG_IGN:  # as by nohup
+            signal.signal(_signal, _let_end)
 
 
 def beforeAll(context: object, info: object = None) -> object:  # noqa: N802 - promptfoo's name

@@ -25,6 +25,8 @@ from lobu_provider.errors import Failure, LobuError
 from lobu_provider.gateway_client import GatewayClient
 from lobu_provider.http_exchange import RequestLimits
 from lobu_provider.probe.finding import Finding, TimeBudget
+from lobu_provider.session_life import leaves_none
+from lobu_provider.session_notes import notes_for_check
 
 _OLD_PORT: Final = 8080
 _DEFAULT_PORT: Final = 8787
@@ -84,24 +86,25 @@ async def probe(
     found: list[Finding],
     limits: RequestLimits,
     *,
-    thread: str = "",
     asks_health: bool = True,
 ) -> None:
     """Ask a gateway for its health, then make a session and delete it.
+
+    The session is in the ledger while it may be there, so that the next run with the hook deletes
+    one that this process could not.
 
     Args:
         target: which gateway, agent and account.
         found: gets ``gateway``, ``token`` and ``agent`` as they are known, so that what was found
             is there also when this is cancelled.
         limits: of the single requests.
-        thread: of the session; blank for a fresh one.
         asks_health: leave it out to be quicker; a gateway that cannot be reached is then told as
             ``agent``.
     """
     try:
         async with open_client(target.settings, target.token, limits=limits) as client:
             if not asks_health or await _is_reachable(client, target, found):
-                await _try_session(client, target, found, thread or f"lobu-check-{uuid4()}")
+                await _try_session(client, target, found)
     except LobuError as error:
         is_agent = target.settings.is_scripted and error.failure.code == "not_found"
         found.append(_failed("agent" if is_agent else "gateway", target, error.failure))
@@ -150,10 +153,11 @@ async def _with_old_port(asked: GatewayClient, target: Target, finding: Finding)
     )
 
 
-async def _try_session(
-    client: GatewayClient, target: Target, found: list[Finding], thread: str
-) -> None:
-    settings = target.settings
+async def _try_session(client: GatewayClient, target: Target, found: list[Finding]) -> None:
+    settings, thread = target.settings, f"lobu-check-{uuid4()}"
+    notes = None if settings.is_scripted else notes_for_check(settings, thread)
+    if notes is not None:
+        notes.creating()
     try:
         session = await client.create_session(
             settings.agent_id,
@@ -163,6 +167,8 @@ async def _try_session(
             model=settings.config.model,
         )
     except LobuError as error:
+        if notes is not None and leaves_none(error):
+            notes.gone()
         refused = error.failure.code == "auth"
         if not refused and error.failure.code in ("not_found", "config"):
             found.append(_token_ok(target))
@@ -184,6 +190,8 @@ async def _try_session(
             )
         )
         return
+    if notes is not None:
+        notes.gone()
     found.append(_ok("agent", target, f"{made} and deleted"))
 
 

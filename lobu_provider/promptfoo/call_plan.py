@@ -15,8 +15,14 @@ from lobu_provider.blank import is_blank
 from lobu_provider.config.settings import Settings
 from lobu_provider.errors import config_error
 from lobu_provider.promptfoo.chat_prompt import read_chat_prompt
+from lobu_provider.promptfoo.live_session import (
+    call_number,
+    earlier_thread,
+    live_thread,
+    said_before,
+)
 from lobu_provider.promptfoo.message_checks import message_warnings
-from lobu_provider.promptfoo.transcript import read_transcript
+from lobu_provider.promptfoo.transcript import as_list, read_transcript
 from lobu_provider.session_life import SessionPlan, fresh_thread
 
 
@@ -31,6 +37,8 @@ class CallPlan:
     """Of promptfoo's run, where there is one."""
     said_before: tuple[str, ...] = ()
     """What earlier calls said in the same thread, as far as promptfoo tells of it."""
+    call_number: int = 1
+    """Which call in its thread this is, as far as promptfoo tells of it."""
 
 
 def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None) -> CallPlan:
@@ -49,7 +57,7 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
     context = _mapping(context)
     variables = _mapping(context.get("vars"))
     test = _mapping(context.get("test"))
-    live = _live_session(context)
+    live = live_thread(context)
     messages, warnings = _messages(settings, prompt, variables, live=live is not None)
     if live is None and variables.get("_conversation"):
         warnings.append(
@@ -62,11 +70,12 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
     warnings += message_warnings(messages)
     config = settings.config
     pinned = live or config.thread
+    thread = pinned or fresh_thread()
     return CallPlan(
         messages=tuple(messages),
         session=SessionPlan(
             agent_id=settings.agent_id,
-            thread=pinned or fresh_thread(),
+            thread=thread,
             resume=pinned is not None,
             keep=config.thread is not None
             or config.keep_session
@@ -78,7 +87,8 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
         ),
         warnings=tuple(warnings),
         evaluation_id=_text(context.get("evaluationId")),
-        said_before=_said_before(context) if live is not None else (),
+        said_before=said_before(context) if live is not None else (),
+        call_number=call_number(variables, thread),
     )
 
 
@@ -94,9 +104,7 @@ def _is_shared(context: Mapping[str, Any]) -> bool:
     calls = _mapping(context.get("vars")).get("_conversation")
     test = _mapping(context.get("test"))
     own = "_conversation" in _mapping(test.get("vars"))
-    return (
-        bool(test) and not own and _earlier_session(calls, context.get("repeatIndex")) is not None
-    )
+    return bool(test) and not own and earlier_thread(calls, context.get("repeatIndex")) is not None
 
 
 def _messages(
@@ -140,7 +148,12 @@ _SPLIT_OR_MEANT: Final = (
 
 def _ignored_transcript(value: Any, *, meant: bool) -> list[str]:
     if isinstance(value, str) and value.strip() and not meant:
-        return [_SPLIT_OR_MEANT]
+        turns = as_list(value)  # as JSON, of a file:// list
+        if turns is None:
+            return [_SPLIT_OR_MEANT]
+        if not turns:
+            return ["vars.transcript is an empty list, so the prompt was sent."]
+        value = turns
     if isinstance(value, list) and value:
         return ["vars.transcript holds nothing but blanks, so the prompt was sent."]
     if value is None or isinstance(value, (str, list)):
@@ -164,51 +177,6 @@ def _chat_warnings(history_length: int, has_system: bool, *, live: bool) -> list
             "vars.transcript."
         )
     return warnings
-
-
-def _live_session(context: Mapping[str, Any]) -> str | None:
-    """Return the thread that the conversation is in already.
-
-    promptfoo's multi-turn strategies hand back the ``sessionId`` that we returned. The same name in
-    the test's own variables is something else: a leftover of an exported row that is run again.
-    """
-    variables = _mapping(context.get("vars"))
-    session = _text(variables.get("sessionId"))
-    test_variables = _mapping(_mapping(context.get("test")).get("vars"))
-    if session is not None and session != _text(test_variables.get("sessionId")):
-        return session
-    return _earlier_session(variables.get("_conversation"), context.get("repeatIndex"))
-
-
-def _earlier_session(conversation: Any, repeat_index: Any) -> str | None:
-    """Return the thread of the conversation's last call that had one.
-
-    Repeats share promptfoo's list of calls, and a call that failed early has no thread.
-    """
-    calls = conversation if isinstance(conversation, list) else []
-    for call in reversed(calls):
-        metadata = _mapping(_mapping(call).get("metadata"))
-        repeat = _mapping(metadata.get("run")).get("repeatIndex", repeat_index)
-        session = _text(metadata.get("sessionId"))
-        if repeat == repeat_index and session is not None:
-            return session
-    return None
-
-
-def _said_before(context: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the messages of the conversation's earlier calls, of this repeat."""
-    conversation = _mapping(context.get("vars")).get("_conversation")
-    repeat_index = context.get("repeatIndex")
-    said: list[str] = []
-    for call in conversation if isinstance(conversation, list) else []:
-        metadata = _mapping(_mapping(call).get("metadata"))
-        if _mapping(metadata.get("run")).get("repeatIndex", repeat_index) != repeat_index:
-            continue
-        turns = metadata.get("turns")
-        for turn in turns if isinstance(turns, list) else []:
-            user = _mapping(turn).get("user")
-            said += [user] if isinstance(user, str) else []
-    return tuple(said)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -28,6 +28,8 @@ class CallRecord:
 
     agent_id: str | None = None
     thread: str | None = None
+    call_number: int = 1
+    """Which call in its thread it is, as far as promptfoo tells."""
     gateway_session_id: str | None = None
     turns: Sequence[Turn] = ()
     failure: Failure | None = None

@@ -63,7 +63,7 @@ async def converse(line: Line, plan: CallPlan, deadline: float, record: CallReco
     Raises:
         LobuError: there was no conversation. What a turn runs into is in the turn.
     """
-    record.thread = plan.session.thread
+    record.thread, record.call_number = plan.session.thread, plan.call_number
     record.message_count = len(plan.messages)
     started_s = anyio.current_time()
     left_s = deadline - started_s

@@ -15,6 +15,7 @@ from lobu_provider.json_safe import MAX_DEPTH, json_safe, safe_text
 from lobu_provider.promptfoo.call_record import CallRecord, FailedAttempt
 from lobu_provider.promptfoo.json_cuts import json_bytes, json_text, utf8_length
 from lobu_provider.promptfoo.metadata import describe_turns, milliseconds
+from lobu_provider.promptfoo.session_ids import session_id_of
 from lobu_provider.promptfoo.size_limits import limit_metadata, limit_output, over_long_output
 from lobu_provider.promptfoo.structures import take_out_structures
 from lobu_provider.redaction import Redactor
@@ -84,10 +85,9 @@ def build_response(record: CallRecord) -> dict[str, Any]:
         response["error"] = safe_text(
             f"[{failed.code}] {own_words.shortened(failed.message, MAX_MESSAGE)}"
         )
-    response.update(
-        _present(sessionId=names.get("sessionId"), latencyMs=milliseconds(record.latency_s)),
-        metadata=metadata,
-    )
+    if "thread" in names:
+        response["sessionId"] = session_id_of(names["thread"], record.call_number)
+    response.update(_present(latencyMs=milliseconds(record.latency_s)), metadata=metadata)
     return response
 
 

@@ -48,7 +48,7 @@ def read_transcript(
         ConfigError: a plain string that the prompt does not hold as words of its own, an item that
             is not text, or a turn that cannot be filled in.
     """
-    items = _as_list(value)
+    items = as_list(value)
     if items is None:
         if isinstance(value, str) and not string_means_prompt and not _is_in(prompt, value):
             raise _split(value)
@@ -81,7 +81,8 @@ def _unfilled_templates(turns: list[str]) -> list[str]:
     ]
 
 
-def _as_list(value: Any) -> list[Any] | None:
+def as_list(value: Any) -> list[Any] | None:
+    """Return the entries of a list, also of one as JSON text; ``None`` for anything else."""
     if isinstance(value, str):
         try:
             value = parse_json(value)

@@ -71,9 +71,15 @@ class Calls:
         elif call_id in self._running:
             self._running[call_id].abort.set()
 
-    async def stop(self, within_s: float) -> None:
-        """Drop what waits, abort what runs, and give that ``within_s`` to clean up."""
+    def close(self) -> list[CallId]:
+        """Begin no call any more, drop what waits, and return what runs."""
+        self._limit = 0
         self._waiting.clear()
+        return list(self._running)
+
+    async def stop(self, within_s: float) -> None:
+        """Begin no call any more, abort what runs, and give that ``within_s`` to clean up."""
+        self.close()
         tasks = []
         for held in list(self._running.values()):
             held.abort.set()

@@ -3,11 +3,14 @@ r"""The lines that both sides write. Pure.
 One line is one JSON object in ASCII, with everything else escaped, so that neither a ``U+2028`` nor
 half of a surrogate pair can hurt on the way. The client may write UTF-8.
 
-From the server, ``ready`` first::
+From the server, ``ready`` first, after an empty line: what started the interpreter may have printed
+something without a line end::
 
     {"type": "ready", "protocol": 1, "version": "0.1.0", "python": "3.11.7", "pid": 4711}
     {"type": "result", "id": 1, "response": {"output": "...", "metadata": {}}}
     {"type": "fault", "id": null, "message": "..."}      the line cannot be read; id where known
+    {"type": "alive"}                                     now and then
+    {"type": "ending", "running": [1]}                    the process ends, e.g. by a signal
 
 From the client::
 
@@ -16,7 +19,9 @@ From the client::
         under "lobuSpans" (promptfoo/tracing.py)
     {"type": "cancel", "id": 1}                           its result follows all the same
 
-Every ``call`` gets one ``result`` or ``fault`` with its id, in any order.
+Every ``call`` gets one ``result`` or ``fault`` with its id, in any order. After ``ending`` only
+those under ``running`` may still get one; any other without an answer was not begun and never will
+be, so another process can be asked.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ import json
 import os
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -105,8 +110,8 @@ def _id_in(line: bytes) -> CallId | None:
 
 
 def encode_ready(version: str) -> bytes:
-    """Return the first line of all."""
-    return _encode(
+    """Return the first line of all, with the end of whatever was printed before it."""
+    return b"\n" + _encode(
         type="ready",
         protocol=PROTOCOL,
         version=version,
@@ -118,6 +123,11 @@ def encode_ready(version: str) -> bytes:
 def encode_alive() -> bytes:
     """Return the line that says only that the process is well."""
     return _encode(type="alive")
+
+
+def encode_ending(running: Iterable[CallId]) -> bytes:
+    """Return the line after which no call is begun; ``running`` are those that were."""
+    return _encode(type="ending", running=list(running))
 
 
 def encode_result(call_id: CallId, response: Mapping[str, Any]) -> bytes:

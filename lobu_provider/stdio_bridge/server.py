@@ -25,6 +25,7 @@ from lobu_provider.stdio_bridge.protocol import (
     UnreadableLineError,
     decode,
     encode_alive,
+    encode_ending,
     encode_fault,
     encode_ready,
 )
@@ -94,7 +95,10 @@ class _Server:
             alive = asyncio.create_task(self._show_life())
             code = await self._end
             alive.cancel()
-            await self._calls.stop(STOP_S)
+            # Told before the aborted calls answer; nobody may be reading any more.
+            told = asyncio.ensure_future(writer.send(encode_ending(self._calls.close())))
+            stopped = asyncio.ensure_future(self._calls.stop(STOP_S))
+            await asyncio.wait([told, stopped], timeout=STOP_S)
             _leave(code)
 
     async def _show_life(self) -> None:

@@ -88,7 +88,7 @@ test('a type that begins with not- is refused, since it would turn mistakes into
 
 test('every file of the folder has its twin in Python', { skip: !existsSync(GOLDEN) }, () => {
   for (const name of ['values', 'names', 'patterns', 'templates', 'evidence', 'arguments', 'options', 'judge',
-    'transforms', 'evidence_text', 'pattern_search',
+    'transforms', 'evidence_text', 'pattern_search', 'lookalikes', 'name_problems', 'option_values', 'tool_options',
   ]) {
     assert.ok(existsSync(path.join(here, '..', '..', 'lobu_provider', 'assertions', `${name}.py`)));
   }

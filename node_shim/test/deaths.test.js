@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import test from 'node:test';
 
 import { LobuProvider } from '../index.js';
-import { entry, fakePython, python, recordedPython, startGateway } from './helpers.js';
+import { entry, fakePython, folder, python, recordedPython, startGateway } from './helpers.js';
 
 function provider(t, config, env = { LOBU_TOKEN: 'any-token' }) {
   const made = new LobuProvider({ config: { agent: 'support-agent', ...config }, env });
@@ -36,6 +38,54 @@ test('calls in flight when Python is killed are errors that say so, and the next
   }
   assert.equal((await made.callApi('hello')).output, 'heard: hello');
   assert.equal(recorded.pids().length, 2);
+});
+
+test('a call after a SIGTERM to Python alone is held by a new process', async (t) => {
+  const gateway = await startGateway(t);
+  const recorded = recordedPython();
+  const made = provider(t, { gateway: gateway.url, pythonExecutable: recorded.command });
+  const slow = made.callApi('slow');
+  await gateway.heard();
+  process.kill(recorded.pids()[0], 'SIGTERM');
+  assert.match((await slow).error, /^\[cancelled\]/);
+  assert.equal((await made.callApi('hello')).output, 'heard: hello'); // the old one may still run
+  assert.equal(recorded.pids().length, 2);
+});
+
+test('calls that an ending Python has not begun are held by a new one, and no other is', async (t) => {
+  const record = path.join(folder(), 'record');
+  const command = fakePython(`
+    const { appendFileSync, existsSync } = require('node:fs');
+    const isFirst = !existsSync('${record}');
+    appendFileSync('${record}', 'start\\n');
+    on.call = ({ id, prompt }) => {
+      appendFileSync('${record}', prompt + '\\n');
+      if (!isFirst) answer(id, prompt + ' again');
+      else if (prompt === 'last') {
+        say({ type: 'ending', running: [1, 2] });
+        answer(1, 'in time');
+        process.exitCode = 143;
+        process.stdin.destroy();
+      }
+    };
+    on.end = () => {};
+    ready();`);
+  const made = provider(t, { pythonExecutable: command });
+  const prompts = ['answered', 'begun', 'unread', 'last'];
+  const [answered, begun, ...others] = await Promise.all(prompts.map((prompt) => made.callApi(prompt)));
+  assert.equal(answered.output, 'in time');
+  assertDeath(begun);
+  assert.deepEqual(others.map((response) => response.output), ['unread again', 'last again']);
+  assert.deepEqual(readFileSync(record, 'utf8').trim().split('\n'), ['start', ...prompts, 'start', 'unread', 'last']);
+});
+
+test('a Python that ends before it begins any call is not started for ever', async (t) => {
+  const command = fakePython(`
+    on.call = () => say({ type: 'ending', running: [] });
+    ready();`);
+  const response = await provider(t, { pythonExecutable: command }).callApi('hi');
+  assert.match(response.error, /^\[internal\] The Python process of lobu-provider was ended before it began this call/);
+  assert.equal(response.metadata.error.retryable, true);
 });
 
 test('the error of a death holds its last words, without the token', async (t) => {

@@ -163,6 +163,12 @@ test('a fault of ours stops nothing', async (t) => {
   await told(t, () => afterAll({ suite, evalId: 'e' }));
 });
 
+test('a hook that was killed is told as that', async (t) => {
+  const suite = suiteOf({ ...DEMO, pythonExecutable: fakePython("process.kill(process.pid, 'SIGKILL');") }, judged);
+  const said = await told(t, () => beforeAll({ suite }));
+  assert.match(said, /the extension was ended by SIGKILL\. The run goes on\./);
+});
+
 test('whatever is given, the end of a run is never rejected', async (t) => {
   for (const context of [undefined, null, {}, { suite: null }, { suite: { providers: 7 } }]) {
     await told(t, () => afterAll(context));

@@ -28,7 +28,8 @@ export function folder() {
   return made;
 }
 
-function program(text) {
+/** A program in a folder of its own, called `python`. */
+export function program(text) {
   const file = path.join(folder(), 'python');
   writeFileSync(file, text);
   chmodSync(file, 0o755);

@@ -5,7 +5,7 @@ import test from 'node:test';
 
 import { findPython } from '../find_python.js';
 import { LobuProvider } from '../index.js';
-import { fakePython, folder } from './helpers.js';
+import { fakePython, folder, program, python } from './helpers.js';
 
 /** Make empty programs, and return the folder that they are in. */
 function tree(...files) {
@@ -140,6 +140,15 @@ test('another protocol is an error with both commands', async (t) => {
   assert.match(text, /lobu-provider 9\.0\.0 .* speaks protocol 2, and this npm package speaks 1\./);
   assert.match(text, /pip install --upgrade lobu-provider and npm install "\$\(lobu-provider shim-path\)"/);
   assert.deepEqual(failure, configFailure);
+});
+
+test('what a wrapper prints before the handshake, with and without a line end, does no harm', async (t) => {
+  for (const word of ['activating env...', '{"type":', 'one\\ntwo\\n']) {
+    const command = program(`#!/bin/sh\nprintf '${word}'\nexec "${python}" "$@"\n`);
+    const made = new LobuProvider({ config: { agent: 'support-agent', gateway: 'script:demo', pythonExecutable: command } });
+    t.after(() => made.cleanup());
+    assert.match((await made.callApi('How do refunds work?')).output, /30 days/);
+  }
 });
 
 test('what is printed before the handshake does no harm', async (t) => {

@@ -9,13 +9,17 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
 import pytest
 
 from lobu_provider import ledger
+from lobu_provider.scripted_gateway import ScriptedGateway, parse_script
+from lobu_provider.scripted_gateway.server import running
 from tests.e2e.conftest import CANARY, HOOK, ROOT, TURNS, Promptfoo, Served, provider, started
 from tests.e2e.test_promptfoo_package import PACKAGE, install
 
@@ -244,6 +248,42 @@ def test_what_cannot_work_ends_promptfoo_before_any_row_with_the_reason(
     assert CANARY not in log
     assert not (promptfoo.folder / "results.json").exists()
     assert not served.gateway.got_message.is_set()
+
+
+class HeldGateway(ScriptedGateway):
+    """Answers nothing before it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(parse_script({"version": 1, "replies": []}))
+        self.asked, self.go_on = threading.Event(), threading.Event()
+
+    async def handle(self, *args: Any, **kwargs: Any) -> Any:
+        """Answer late."""
+        self.asked.set()
+        await anyio.to_thread.run_sync(self.go_on.wait, 60)
+        return await super().handle(*args, **kwargs)
+
+
+def test_ctrl_c_before_the_first_test_pauses_promptfoo_without_a_word_of_ours(
+    promptfoo: Promptfoo, hooked: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook, provider_id = hooked
+    gateway = HeldGateway()
+    with running(gateway) as url:
+        entry = {**provider(url), "id": provider_id}
+        test = {"description": "a", "vars": {"query": "x"}, **JUDGED}
+        with started(promptfoo, config_of(hook, entry, test)) as process:
+            assert gateway.asked.wait(60)
+            os.killpg(process.pid, signal.SIGINT)
+            gateway.go_on.set()
+            log, _ = process.communicate(timeout=100)
+    assert "Evaluation paused" in log
+    for unwanted in ("lobu-provider:", "Traceback", "KeyboardInterrupt", "Error"):
+        assert unwanted not in log
+    monkeypatch.setenv("LOBU_LEDGER_DIR", str(promptfoo.folder / ".ledgers"))
+    noted = {session.thread for run in ledger.runs() for session in run.sessions}
+    there = {session_id.rpartition("_")[2] for session_id in gateway.sessions}
+    assert there <= noted  # it is there only where a slow machine left no time to delete it
 
 
 # --- sweep

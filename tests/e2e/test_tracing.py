@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -14,6 +13,7 @@ import yaml
 
 from tests.conftest import free_port
 from tests.e2e.conftest import HOOK, ROOT, Promptfoo, Run, provider
+from tests.e2e.simulated_user import user_who_says
 from tests.e2e.test_promptfoo_package import PACKAGE, install
 from tests.spans.conftest import listening
 
@@ -276,54 +276,9 @@ def test_tracing_off_is_an_error_row_where_spans_are_asserted_on(door: Door) -> 
     assert rows["asserts on the answer"]["success"]
 
 
-class SimulatedUser:
-    """promptfoo's remote service, with a user who says two lines and stops."""
-
-    LINES = (*TURNS, "###STOP###")
-
-    def __init__(self) -> None:
-        lines = self.LINES
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                # promptfoo turns the roles round: "assistant" is what the user has said.
-                said = sum(m["role"] == "assistant" for m in asked.get("history", []))
-                self._answer({"result": lines[min(said, len(lines) - 1)], "tokenUsage": {}})
-
-            def do_GET(self) -> None:
-                self._answer({})
-
-            def _answer(self, value: dict[str, Any]) -> None:
-                body = json.dumps(value).encode()
-                self.send_response(200)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *args: Any) -> None: ...
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/task"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
-@pytest.fixture
-def simulated_user() -> Iterator[SimulatedUser]:
-    user = SimulatedUser()
-    yield user
-    user.close()
-
-
 def test_the_turns_of_a_simulated_user_are_judged_together(
-    door: Door, simulated_user: SimulatedUser
+    door: Door,
 ) -> None:
-    door.promptfoo.environment["PROMPTFOO_REMOTE_GENERATION_URL"] = simulated_user.url
     user = {
         "id": "promptfoo:simulated-user",
         "config": {"maxTurns": 4, "stateful": True},
@@ -343,7 +298,8 @@ def test_the_turns_of_a_simulated_user_are_judged_together(
         )
         for name in chosen
     ]
-    rows = rows_of(door.eval(tests))
+    with user_who_says(door.promptfoo, TURNS):
+        rows = rows_of(door.eval(tests))
     told = {
         name: (row["success"], row.get("error"), row["response"].get("output"))
         for name, row in rows.items()

@@ -15,7 +15,7 @@ import pytest
 
 from lobu_provider import ledger, ledger_files, process_mark
 from lobu_provider.config.settings import load_settings
-from lobu_provider.ledger_files import folder
+from lobu_provider.ledger_folder import folder
 from lobu_provider.session_notes import marker_of, notes_for
 from tests.extension.conftest import TOKEN, age
 
@@ -61,19 +61,6 @@ def test_only_the_user_can_read_it_and_it_holds_ids_only(ledgers: Path) -> None:
     assert set(record) == {
         "run", "did", "gateway", "agent", "thread", "session", "marker", "host",
     }  # fmt: skip
-
-
-def test_a_folder_that_others_can_write_to_or_that_is_a_link_is_not_used(
-    ledgers: Path, tmp_path: Path
-) -> None:
-    ledgers.mkdir()
-    ledgers.chmod(0o777)
-    assert not note("one")
-    ledgers.rmdir()
-    (tmp_path / "elsewhere").mkdir(mode=0o700)
-    ledgers.symlink_to(tmp_path / "elsewhere")
-    assert not note("one")
-    assert threads() == []
 
 
 def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,6 +295,18 @@ def test_a_run_that_cannot_be_read_is_no_fault(ledgers: Path) -> None:
     (ledgers / "folder.jsonl").mkdir()
     (ledgers / "empty.jsonl").touch()
     assert all(not run.sessions for run in ledger.runs())
+
+
+def test_a_pipe_among_the_ledgers_holds_up_nobody(ledgers: Path) -> None:
+    assert note("one")
+    (path,) = ledgers.iterdir()
+    os.mkfifo(ledgers / "pipe.jsonl")
+    assert sorted(len(run.sessions) for run in ledger.runs()) == [0, 1]
+    path.unlink()
+    os.mkfifo(path)  # also under the name of the run's own file
+    assert not note("two")
+    assert threads() == []
+    ledger.forget(RUN)
 
 
 def settings(**config: Any) -> Any:

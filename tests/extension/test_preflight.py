@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +20,7 @@ from lobu_provider.extension.hooks import StopRun, before_all
 from lobu_provider.extension.sweep import Swept
 from lobu_provider.probe import gateway as gateway_probe
 from lobu_provider.probe.gateway import Target
-from tests.extension.conftest import AGENT, TOKEN, Serve, python_provider, suite_of
+from tests.extension.conftest import AGENT, TOKEN, Serve, age, python_provider, suite_of
 
 PACKAGE = "@lobu/promptfoo-provider"
 
@@ -204,6 +208,49 @@ def test_a_session_that_a_slow_gateway_may_have_made_is_left_to_a_later_run(
     (session,) = noted.sessions
     assert (session.gateway, session.agent_id) == (f"{silent}/lobu", AGENT)
     assert session.session_id == ""
+
+
+def test_a_session_that_was_being_made_when_the_hook_was_killed_is_left_to_a_later_run(
+    token: str, ledgers: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"http://127.0.0.1:{server.getsockname()[1]}"
+        suite = suite_of(python_provider(agent=AGENT, gateway=address))
+        asked = json.dumps({"hook": "beforeAll", "context": {"suite": suite}})
+        command = [sys.executable, "-m", "lobu_provider.extension"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, text=True) as process:
+            assert process.stdin is not None
+            process.stdin.write(asked)
+            process.stdin.close()
+            connection, _ = server.accept()
+            with connection:
+                assert connection.recv(4) == b"POST"
+                process.kill()
+                process.wait()
+    (path,) = ledgers.iterdir()
+    age(path, ledger.QUIET_S + 1)
+    (noted,) = ledger.runs()
+    assert noted.is_dead
+    (session,) = noted.sessions
+    assert (session.gateway, session.agent_id) == (f"{address}/lobu", AGENT)
+    assert session.thread.startswith("lobu-check-")
+
+
+@pytest.mark.parametrize(
+    ("script", "is_noted"),
+    [
+        ({}, False),
+        ({"agents": ["another"]}, False),
+        ({"token": "another"}, False),
+        ({"delete": {"status": 500}}, True),
+    ],
+)
+def test_the_session_of_a_check_is_noted_as_long_as_it_may_be_there(
+    serve: Serve, token: str, told: list[str], ledgers: Path, script: Any, is_noted: bool
+) -> None:
+    with suppress(StopRun):
+        run(told, serve(**script).provider())
+    assert len(list(ledgers.iterdir())) == is_noted
 
 
 def test_a_busy_gateway_does_not_stop_the_run(serve: Serve, token: str, told: list[str]) -> None:

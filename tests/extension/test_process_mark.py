@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lobu_provider import process_mark
-from lobu_provider.process_mark import ProcessMark, host_mark, this_machine
+from lobu_provider.process_mark import ProcessMark, host_mark, own_mark, this_machine
 
 TELL = (
     "import json; from lobu_provider.process_mark import host_mark; "
@@ -48,8 +48,65 @@ def test_another_process_with_the_same_number_is_not_it() -> None:
 def test_what_cannot_be_told_is_not_gone() -> None:
     mark = told(sys.executable, "-c", TELL)
     assert not replace(mark, pid=2**22 + 1, machine="elsewhere").is_gone()
-    assert not replace(mark, pid=2**22 + 1, started="").is_gone()
     assert replace(mark, pid=2**22 + 1).is_gone()
+
+
+def test_a_mark_without_a_start_is_gone_when_no_process_has_its_number() -> None:
+    mark = replace(told(sys.executable, "-c", TELL), started="")
+    assert not mark.is_gone()
+    assert replace(mark, pid=2**22 + 1).is_gone()
+
+
+def test_where_the_start_of_the_host_is_not_told_the_mark_is_this_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started = process_mark._started
+    parent = os.getppid()  # a zombie by now, or not there
+    monkeypatch.setattr(process_mark, "_started", lambda pid: "" if pid == parent else started(pid))
+    process_mark.host_mark.cache_clear()
+    try:
+        assert host_mark() == own_mark()
+        assert host_mark().pid == os.getpid()
+        assert host_mark().started
+    finally:
+        process_mark.host_mark.cache_clear()
+
+
+ADOPT = """
+import ctypes, os, subprocess, sys
+assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0  # PR_SET_CHILD_SUBREAPER, as systemd --user
+host = subprocess.Popen([sys.executable, "-c", sys.argv[1]], start_new_session=True)
+host.wait()
+os.wait()
+"""
+HOST = """
+import os, subprocess, sys
+subprocess.Popen([sys.executable, "-c", {worker!r}, str(os.getpid())])
+if {late}: os._exit(0)
+sys.stdin.read(1)
+"""
+WAIT = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): os.sched_yield()\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there can a process adopt others")
+@pytest.mark.parametrize("loaded", ["before", "after"])
+def test_a_process_that_has_adopted_this_one_is_not_its_host(loaded: str) -> None:
+    load = "import lobu_provider.process_mark\nprint('loaded', flush=True)\n"
+    worker = load + WAIT + TELL if loaded == "before" else WAIT + TELL
+    host = HOST.format(worker=f"{worker}\nprint(os.getpid())", late=loaded == "after")
+    command = [sys.executable, "-c", ADOPT, host]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        if loaded == "before":
+            assert process.stdout.readline() == "loaded\n"
+            process.stdin.close()
+        written, pid = process.stdout.readlines()
+    mark = ProcessMark.read(json.loads(written))
+    assert mark is not None
+    assert mark.pid == int(pid)
+    assert mark.is_gone()
 
 
 def test_where_there_is_no_proc_the_ps_command_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

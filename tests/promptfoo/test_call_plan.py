@@ -274,3 +274,13 @@ def test_a_string_that_was_perhaps_a_list_is_told() -> None:
 def test_a_transcript_of_blanks_is_told() -> None:
     (warning,) = plan("hi", {"vars": {"transcript": ["", " "]}}).warnings
     assert "nothing but blanks" in warning
+
+
+@pytest.mark.parametrize(
+    ("transcript", "said"),
+    [("[]", "is an empty list"), ("[[]]", "is an empty list"), ('[" "]', "nothing but blanks")],
+)
+def test_a_list_as_text_without_turns_is_told_as_what_it_is(transcript: str, said: str) -> None:
+    (warning,) = plan("hi", {"vars": {"transcript": transcript}}).warnings
+    assert said in warning
+    assert warning.endswith("so the prompt was sent.")

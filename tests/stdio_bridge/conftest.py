@@ -85,6 +85,8 @@ class Bridge:
     def next(self) -> dict[str, Any]:
         """Return the next message that it wrote."""
         line = self._lines.get(timeout=LIMIT_S)
+        while line == b"\n":
+            line = self._lines.get(timeout=LIMIT_S)
         assert line, f"the bridge ended: {self.stderr!r}"
         assert line.isascii()
         message: dict[str, Any] = json.loads(line)
@@ -95,11 +97,15 @@ class Bridge:
         found: dict[int | str, dict[str, Any]] = {}
         for _ in range(count):
             message = self.next()
-            while message["type"] == "alive":  # it says so every few seconds
+            while message["type"] in ("alive", "ending"):  # alive it says every few seconds
                 message = self.next()
             assert message["type"] == "result"
             found[message["id"]] = message["response"]
         return found
+
+    def rest(self) -> list[bytes]:
+        """Return what is left to read of a bridge that has ended."""
+        return list(iter(lambda: self._lines.get(timeout=LIMIT_S), b""))
 
     def close_stdin(self) -> None:
         """Go away as a client."""

@@ -109,6 +109,18 @@ async def test_stopping_drops_what_waits_and_aborts_what_runs() -> None:
     assert set(scene.sent) == {1, 2}
 
 
+async def test_after_the_close_nothing_begins_also_where_a_place_becomes_free() -> None:
+    scene = Scene()
+    scene.begin(1, 2, 3)
+    await settle()
+    assert scene.calls.close() == [1, 2]
+    scene.gates[1].set()
+    await settle()
+    assert scene.sent == {1: {"output": "answered"}}
+    await scene.calls.stop(5)
+    assert scene.started == [1, 2]
+
+
 async def test_stopping_does_not_wait_for_what_does_not_stop() -> None:
     scene = Scene()
     scene.pipe = anyio.Event()  # nobody reads the results

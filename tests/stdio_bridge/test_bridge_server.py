@@ -8,6 +8,7 @@ import signal
 import pytest
 
 import lobu_provider
+from lobu_provider.stdio_bridge.calls import MAX_RUNNING
 from lobu_provider.stdio_bridge.protocol import PROTOCOL
 
 from .conftest import FAKE, REAL, StartBridge, WatchedGateway
@@ -160,6 +161,21 @@ def test_a_signal_deletes_the_sessions_and_returns_what_had_arrived(
     assert not watched.sessions
 
 
+def test_a_server_that_ends_tells_which_calls_it_has_begun_and_begins_no_other(
+    start_bridge: StartBridge,
+) -> None:
+    bridge = start_bridge()
+    for number in range(MAX_RUNNING + 2):
+        bridge.call(number, "wait")
+    bridge.send(type="cancel", id=MAX_RUNNING + 1)
+    assert bridge.responses(1) == {MAX_RUNNING + 1: {"output": "stopped"}}  # so all were read
+    bridge.process.send_signal(signal.SIGTERM)
+    assert bridge.next() == {"type": "ending", "running": list(range(MAX_RUNNING))}
+    assert set(bridge.responses(MAX_RUNNING)) == set(range(MAX_RUNNING))
+    assert bridge.wait() == 128 + signal.SIGTERM
+    assert bridge.rest() == []
+
+
 def test_a_cancelled_call_deletes_its_session_and_no_other(
     start_bridge: StartBridge, gateway: tuple[WatchedGateway, str]
 ) -> None:
@@ -189,6 +205,7 @@ def test_a_thread_that_hangs_does_not_hold_the_end(start_bridge: StartBridge) ->
 def test_a_client_that_reads_no_more_ends_the_bridge(start_bridge: StartBridge) -> None:
     bridge = start_bridge(FAKE, read=False)
     assert bridge.process.stdout is not None
+    assert bridge.process.stdout.readline() == b"\n"  # ends what a wrapper may have printed
     assert json.loads(bridge.process.stdout.readline())["type"] == "ready"
     bridge.process.stdout.close()
     bridge.call(1, "hello")
