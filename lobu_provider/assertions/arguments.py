@@ -31,6 +31,8 @@ class ArgumentRules:
     """Whether keys beside the wanted ones are a difference."""
     text_contains: bool = False
     """Whether a text need only contain the wanted one, ignoring case."""
+    any_kind: bool = False
+    """Whether a number or boolean and the text of it are the same."""
     ignore: Sequence[str] = ()
     """Keys at any depth, and paths such as ``order.id`` and ``items[].id``, that do not count."""
 
@@ -91,14 +93,25 @@ def differences(wanted: Any, actual: Any, rules: ArgumentRules, path: str = "") 
         return []
     if isinstance(wanted, Mapping):
         if any(key.startswith("$") for key in wanted):
-            return _by_operator(wanted, actual, path)
+            return _by_operator(wanted, actual, rules, path)
         return _of_objects(wanted, actual, rules, path)
     if isinstance(wanted, list):
         return _of_lists(wanted, actual, rules, path)
     if rules.text_contains and isinstance(wanted, str):
-        fits = isinstance(actual, str) and contains(actual, wanted)
+        fits = _contains(actual, wanted, rules)
         return [] if fits else [_differs(path, f"a text with {show(wanted)}", actual)]
-    return [] if same(wanted, actual) else [_differs(path, show(wanted), actual)]
+    fits = same(wanted, actual) or (rules.any_kind and _written_alike(wanted, actual))
+    return [] if fits else [_differs(path, show(wanted), actual)]
+
+
+def _written_alike(wanted: Any, actual: Any) -> bool:
+    text = _as_text(wanted)
+    return text is not None and text == _as_text(actual)
+
+
+def _contains(actual: Any, wanted: str, rules: ArgumentRules) -> bool:
+    text = _as_text(actual) if rules.any_kind else actual
+    return isinstance(text, str) and contains(text, wanted)
 
 
 def _of_objects(
@@ -132,11 +145,13 @@ def _of_lists(wanted: list[Any], actual: Any, rules: ArgumentRules, path: str) -
     ]
 
 
-def _by_operator(wanted: Mapping[str, Any], actual: Any, path: str) -> list[str]:
+def _by_operator(
+    wanted: Mapping[str, Any], actual: Any, rules: ArgumentRules, path: str
+) -> list[str]:
     if "$any" in wanted:
         return []
     if "$contains" in wanted:
-        fits = isinstance(actual, str) and contains(actual, wanted["$contains"])
+        fits = _contains(actual, wanted["$contains"], rules)
     else:
         pattern = compile_pattern(wanted["$regex"], wanted.get("$flags", ""))
         text = _as_text(actual)

@@ -2,7 +2,8 @@
 
 Gateways write one tool in several ways: ``lookup_order``, ``mcp__shop__lookup_order``,
 ``lobu_lookup_order``. Case, separators and those prefixes do not count. Where both names carry a
-server it must be the same one.
+server it must be the same one, however it is set off: ``shop/lookup_order`` is
+``mcp__shop__lookup_order`` too.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ def same_name(wanted: str, called: str, *, exact: bool = False) -> bool:
     """
     if exact:
         return wanted == called
+    if _whole(wanted) == _whole(called):
+        return True
     (server, tool), (other_server, other_tool) = _parts(wanted), _parts(called)
     return tool == other_tool and (not server or not other_server or server == other_server)
 
@@ -32,6 +35,11 @@ def bare_name(name: str) -> str:
     tool = name.split("__")[-1] or name
     rest = re.sub(r"^lobu[-_]", "", tool, flags=re.IGNORECASE)
     return rest or tool
+
+
+def _whole(name: str) -> str:
+    """Server and tool together, without case and separators."""
+    return _plain(re.sub(r"^mcp[-_. /:]+", "", name, flags=re.IGNORECASE))
 
 
 def _parts(name: str) -> tuple[str, str]:

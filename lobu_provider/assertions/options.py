@@ -10,15 +10,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from lobu_provider.assertions.arguments import check_arguments
-from lobu_provider.assertions.patterns import pattern_problems
-from lobu_provider.assertions.values import (
-    did_you_mean,
-    is_blank,
-    is_number,
-    same,
-    show,
-    sorted_keys,
+from lobu_provider.assertions.lookalikes import text_doubt
+from lobu_provider.assertions.name_problems import name_problem
+from lobu_provider.assertions.option_values import EXPECTED, is_count, is_text, is_texts
+from lobu_provider.assertions.tool_options import (
+    check_absent,
+    check_names,
+    check_pattern,
+    check_tool,
 )
+from lobu_provider.assertions.values import did_you_mean, same, show, sorted_keys
 
 _TOOL: Final = {"tool": "names", "pattern": "text", "flags": "flags", "exactName": "yes or no"}
 _ARGUMENTS: Final = {
@@ -51,7 +52,7 @@ CHECKS: Final[dict[str, dict[str, str]]] = {
         **_GAPS,
     },
     "maxToolCalls": {"max": "count", **_TOOL, **_SCOPE, **_GAPS},
-    "noToolErrors": {**_TOOL, "except": "texts", **_SCOPE, **_GAPS},
+    "noToolErrors": {**_TOOL, "except": "names", **_SCOPE, **_GAPS},
     "completed": {"allowHuman": "yes or no", **_SCOPE},
     "maxTurns": {"max": "count"},
     "maxLatency": {
@@ -121,7 +122,7 @@ def _check_value(key: str, kind: str, value: Any) -> list[str]:
         return _check_args(key, value)
     if kind in ("steps", "turns"):
         return []  # looked at with the rest, in _CROSS and by turn_groups
-    expected = _EXPECTED.get(kind)
+    expected = EXPECTED.get(kind)
     if expected is None:
         choices = kind.split("|")
         if value in choices:
@@ -132,67 +133,10 @@ def _check_value(key: str, kind: str, value: Any) -> list[str]:
     return [] if fits(value) else [f"{key}: expected {text}, got {show(value)}"]
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and not is_blank(value)
-
-
-def _is_texts(value: Any) -> bool:
-    return _is_text(value) or (
-        isinstance(value, list) and len(value) > 0 and all(map(_is_text, value))
-    )
-
-
-def _is_whole(value: Any, least: int) -> bool:
-    return is_number(value) and value >= least and value == int(value)
-
-
-_EXPECTED: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
-    "text": ("a text", _is_text),
-    "texts": ("a text or a list of texts", _is_texts),
-    "names": ("a tool's name or a list of names", _is_texts),
-    "flags": ('"i"', lambda value: value in ("", "i")),
-    "yes or no": ("true or false", lambda value: isinstance(value, bool)),
-    "count": ("a whole number from 0", lambda value: _is_whole(value, 0)),
-    "place": ("a turn's number, counted from 1", lambda value: _is_whole(value, 1)),
-    "amount": ("a number from 0", lambda value: is_number(value) and value >= 0),
-}
-
-
 def _check_args(key: str, value: Any) -> list[str]:
     if not isinstance(value, Mapping):
         return [f"{key}: expected arguments by name, got {show(value)}"]
     return check_arguments(value, key)
-
-
-def check_tool(config: Mapping[str, Any], place: str = "", *, required: bool = True) -> list[str]:
-    """Return what is wrong with the options that name a tool and its arguments together."""
-    problems = []
-    if "tool" in config and "pattern" in config:
-        problems.append(f"{place}write tool or pattern, not both")
-    if required and not ("tool" in config or "pattern" in config):
-        problems.append(f"{place}tool or pattern is missing")
-    problems += check_pattern(config, "pattern", place)
-    if "args" not in config:
-        problems += [
-            f"{place}{key} does nothing without args"
-            for key in ("argsMode", "text", "ignore")
-            if key in config
-        ]
-    elif config["args"] == {} and config.get("argsMode") != "exact":
-        problems.append(f"{place}args is empty: leave it out, or set argsMode: exact")
-    if "exactName" in config and "pattern" in config:
-        problems.append(f"{place}exactName does nothing with pattern")
-    return problems
-
-
-def check_pattern(config: Mapping[str, Any], key: str, place: str = "") -> list[str]:
-    """Return what is wrong with a pattern and its flags."""
-    if key not in config:
-        return [f"{place}flags does nothing without {key}"] if "flags" in config else []
-    if not _is_text(config[key]) or config.get("flags", "") not in ("", "i"):
-        return []  # told already
-    found = pattern_problems(config[key], config.get("flags", ""))
-    return [f"{place}{key}: {problem}" for problem in found]
 
 
 def _tool_called(config: Mapping[str, Any]) -> list[str]:
@@ -200,13 +144,19 @@ def _tool_called(config: Mapping[str, Any]) -> list[str]:
     if "times" in config and ("min" in config or "max" in config):
         problems.append("write times, or min and max")
     least, most = config.get("min", 1), config.get("max")
-    if _is_whole(least, 0) and _is_whole(most, 0) and most < least:
+    if is_count(least) and is_count(most) and most < least:
         problems.append(
             f"max {show(most)} is less than min {show(least)}; for no call at all: toolNotCalled"
         )
     if "min" in config and same(least, 0) and "max" not in config:
         problems.append("min: 0 alone is always true")
+    if same(config.get("times", least), 0):
+        problems += check_absent(config)
     return problems
+
+
+def _tool_not_called(config: Mapping[str, Any]) -> list[str]:
+    return check_tool(config) + check_absent(config)
 
 
 def _tool_order(config: Mapping[str, Any]) -> list[str]:
@@ -216,19 +166,24 @@ def _tool_order(config: Mapping[str, Any]) -> list[str]:
     if not isinstance(steps, list) or not steps:
         return [f"tools: expected a list of tools, got {show(steps)}"]
     problems: list[str] = []
+    exact = config.get("exactName") is True
     for index, step in enumerate(steps):
         place = f"tools[{index}]."
         if isinstance(step, Mapping):
-            problems += check_known(step, STEP, place) + check_tool(step, place)
+            problems += check_known(step, STEP, place)
+            problems += check_tool(step, place, step=True, exact=exact)
             if isinstance(step.get("tool"), list):
                 problems.append(f"{place}tool: a step has one name")
-        elif not _is_text(step):
+        elif not is_text(step):
             problems.append(f"tools[{index}]: expected a tool's name or a step, got {show(step)}")
+        else:
+            problem = name_problem(step, "step", exact=exact)
+            problems += [] if problem is None else [f"tools[{index}]: {problem}"]
     return problems
 
 
 def _tool_errors(config: Mapping[str, Any]) -> list[str]:
-    return check_tool(config, required=False)
+    return check_tool(config, required=False) + check_names(config, "except")
 
 
 def _latency(config: Mapping[str, Any]) -> list[str]:
@@ -239,10 +194,23 @@ def _latency(config: Mapping[str, Any]) -> list[str]:
     return []
 
 
+_ONE_TEXT: Final = (
+    "contains: with expected: false write one text, and an assertion for each: only a card with "
+    "all of them would fail"
+)
+
+
 def _needs_human(config: Mapping[str, Any]) -> list[str]:
     if "allowGaps" in config and config.get("expected", True) is True:
         return ["allowGaps does something only with expected: false"]
-    return []
+    texts = config.get("contains")
+    if config.get("expected") is not False or not is_texts(texts):
+        return []
+    if isinstance(texts, list) and len(texts) > 1:
+        return [_ONE_TEXT]
+    text = texts if isinstance(texts, str) else texts[0]
+    doubt = text_doubt(text)
+    return [] if doubt is None else [f"contains: {show(text)}: {doubt}; write a text of the card"]
 
 
 def _retrieved(config: Mapping[str, Any]) -> list[str]:
@@ -258,7 +226,7 @@ def _nothing(config: Mapping[str, Any]) -> list[str]:
 
 _CROSS: Final[dict[str, Callable[[Mapping[str, Any]], list[str]]]] = {
     "toolCalled": _tool_called,
-    "toolNotCalled": check_tool,
+    "toolNotCalled": _tool_not_called,
     "toolOrder": _tool_order,
     "maxToolCalls": _tool_errors,
     "noToolErrors": _tool_errors,

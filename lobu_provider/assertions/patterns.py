@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
+from lobu_provider.assertions.lookalikes import LINE_END, without_slashes
 from lobu_provider.assertions.pattern_search import (
     MAX_PLACES,
     At,
@@ -61,6 +62,7 @@ def compile_pattern(pattern: str, flags: str = "") -> Search:
     body = pattern[4:] if pattern.startswith("(?i)") else pattern
     if not body:
         raise PatternError("the pattern is empty, and would match anything")
+    _refuse_wrapping(pattern, body)
     try:
         return Search(_Reader(body, ignore_case).read())
     except TooLargeError:
@@ -68,6 +70,20 @@ def compile_pattern(pattern: str, flags: str = "") -> Search:
         raise PatternError(f"pattern {show(pattern)}: {text}") from None
     except PatternError as exc:
         raise PatternError(f"pattern {show(pattern)}: {exc}") from None
+
+
+def _refuse_wrapping(pattern: str, body: str) -> None:
+    """What stands around a pattern and would be looked for with it, so that nothing is found."""
+    meant, start = without_slashes(body), pattern[: -len(body)]
+    if meant is not None:
+        same = meant if meant.startswith("(?i)") else start + meant
+        raise PatternError(
+            f"pattern {show(pattern)}: the slashes would be looked for too; write {show(same)}, or "
+            f"{show(f'{start}[/]{body[1:]}')} for a text with slashes"
+        )
+    if body.endswith(("\n", "\r")):
+        text = f"{LINE_END}, or \\n for the line end itself"
+        raise PatternError(f"pattern {show(pattern)}: {text}")
 
 
 def pattern_problems(pattern: str, flags: str = "") -> list[str]:

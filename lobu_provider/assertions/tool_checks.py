@@ -11,6 +11,7 @@ from lobu_provider.assertions.values import show, show_list, times
 from lobu_provider.assertions.wanted import (
     Matches,
     Wanted,
+    alike_calls,
     closest_call,
     list_of,
     match,
@@ -31,6 +32,8 @@ def tool_called(options: Mapping[str, Any], evidence: Evidence) -> Outcome:
         failure = _called_otherwise(matches, wanted, least, most, evidence)
         if failure is not None:
             failures.append(failure)
+        elif most is not None and len(matches.matched) + len(matches.alike) > most:
+            failures += alike_calls(matches, wanted)
         if most is not None:
             failures += _in_attempts(wanted, evidence)
     if most is not None and not failures:
@@ -104,6 +107,7 @@ def tool_not_called(options: Mapping[str, Any], evidence: Evidence) -> Outcome:
             )
         if matches.unknown:
             failures.append(f"{wanted.full_label}: {unknown_arguments(matches)}")
+        failures += alike_calls(matches, wanted)
         failures += _in_attempts(wanted, evidence)
     return Outcome("; ".join(seen), failures or gaps(evidence, options))
 
@@ -147,7 +151,8 @@ def max_tool_calls(options: Mapping[str, Any], evidence: Evidence) -> Outcome:
 def no_tool_errors(options: Mapping[str, Any], evidence: Evidence) -> Outcome:
     """No call failed, in either of the ways that gateways tell it."""
     tools = wanted_tools(options)
-    excepted = wanted_tools({"tool": list_of(options.get("except", []))})
+    exact = options.get("exactName", False)
+    excepted = wanted_tools({"tool": list_of(options.get("except", [])), "exactName": exact})
     judged = [
         call
         for call in evidence.calls

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any, Final
 
 from lobu_provider.assertions.evidence import Evidence, NoEvidenceError, is_cut
+from lobu_provider.assertions.lookalikes import text_doubt
+from lobu_provider.assertions.option_values import MAX_COUNT, is_weight
 from lobu_provider.assertions.options import CHECKS, check_options
 from lobu_provider.assertions.outcome import Outcome, failed, gaps, grading
 from lobu_provider.assertions.patterns import compile_pattern, pattern_problems
 from lobu_provider.assertions.values import (
     contains,
     did_you_mean,
-    is_number,
     json_text,
     show,
     sorted_keys,
@@ -74,8 +77,10 @@ def _check_item(item: Any) -> list[str]:
         if key not in _KEYS
     ]
     weight = item.get("weight", 1)
-    if not is_number(weight) or weight <= 0:
-        problems.append(f"weight: expected a number above 0, got {show(weight)}")
+    if not is_weight(weight):
+        problems.append(
+            f"weight: expected a number above 0, at most {MAX_COUNT}, got {show(weight)}"
+        )
     metric = item.get("metric", "a")
     if not isinstance(metric, str) or not metric:
         problems.append(f"metric: expected a text, got {show(metric)}")
@@ -94,6 +99,11 @@ def _check_text_item(kind: str, item: Mapping[str, Any]) -> list[str]:
         problems.append(f"value: expected a text, got {show(value)}")
     elif kind in ("regex", "not-regex"):
         problems += [f"value: {problem}" for problem in pattern_problems(value)]
+    elif kind.startswith("not-") and (doubt := text_doubt(value)) is not None:
+        problems.append(
+            f"value: {show(value)}: {doubt}; write not-regex (for the text itself too, with a "
+            "backslash before its punctuation)"
+        )
     if not isinstance(item.get("allowGaps", False), bool):
         problems.append(f"allowGaps: expected true or false, got {show(item['allowGaps'])}")
     return problems
@@ -179,9 +189,14 @@ def _found(kind: str, output: str, value: str) -> bool:
 def _score(results: list[_Result]) -> float:
     """The part of the weights that passed."""
     return _plain(
-        sum(one.weight for one in results if one.grading["pass"])
-        / sum(one.weight for one in results)
+        _sum(one.weight for one in results if one.grading["pass"])
+        / _sum(one.weight for one in results)
     )
+
+
+def _sum(numbers: Iterable[float]) -> float:
+    """Add one after the other: ``sum`` is more exact from Python 3.12 on, and JavaScript is not."""
+    return reduce(add, numbers, 0.0)
 
 
 def _plain(number: float) -> float:
@@ -196,7 +211,7 @@ def _named_scores(results: list[_Result]) -> tuple[dict[str, float], dict[str, f
         if "metric" in one.item:
             named.setdefault(one.item["metric"], []).append(one)
     scores = {name: _score(group) for name, group in named.items()}
-    weights = {name: _plain(sum(one.weight for one in group)) for name, group in named.items()}
+    weights = {name: _plain(_sum(one.weight for one in group)) for name, group in named.items()}
     return scores, weights
 
 

@@ -6,7 +6,9 @@ Written as JavaScript writes them, so that a message reads the same from both la
 from __future__ import annotations
 
 import json
+import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
@@ -37,11 +39,18 @@ def is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def _double(number: float) -> float:
+    """The number as JavaScript holds it: a whole one of 400 digits is infinite."""
+    if abs(number) > sys.float_info.max:
+        return math.inf if number > 0 else -math.inf
+    return float(number)
+
+
 def number_text(number: float) -> str:
-    """Return a finite number as JavaScript writes it."""
+    """Return a number as JavaScript writes it."""
     if isinstance(number, int) and abs(number) < _SAFE_INTEGER:
         return str(number)
-    mantissa, _, exponent = repr(float(number)).partition("e")
+    mantissa, _, exponent = repr(_double(number)).partition("e")
     sign = "-" if mantissa.startswith("-") else ""
     whole, _, fraction = mantissa.lstrip("-").partition(".")
     fraction = "" if fraction == "0" else fraction
@@ -105,7 +114,7 @@ def times(count: int, unit: str = "time") -> str:
 def same(first: Any, second: Any) -> bool:
     """Return whether two JSON values are equal; 1 and 1.0 are, 1 and true are not."""
     if is_number(first) or is_number(second):
-        return is_number(first) and is_number(second) and float(first) == float(second)
+        return is_number(first) and is_number(second) and _double(first) == _double(second)
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         return first.keys() == second.keys() and all(same(first[k], second[k]) for k in first)
     if isinstance(first, list) and isinstance(second, list):

@@ -33,6 +33,8 @@ class Wanted:
     exact_name: bool
     arguments: Mapping[str, Any] | None
     rules: ArgumentRules
+    kinds_count: bool
+    """``text: equal`` is written: a text is never a number."""
 
     @property
     def full_label(self) -> str:
@@ -58,6 +60,13 @@ class Wanted:
         known = self.arguments is None or call.input_state != "not sent"
         return known and not self.differences(call)
 
+    def fits_in_any_kind(self, call: Call) -> bool:
+        """Return whether numbers and booleans, taken for texts, make a call a wanted one."""
+        if self.arguments is None or self.kinds_count or call.input_state != "known":
+            return False
+        rules = replace(self.rules, any_kind=True)
+        return not differences(self.arguments, call.arguments, rules)
+
 
 @dataclass(frozen=True)
 class Matches:
@@ -69,6 +78,8 @@ class Matches:
     """Those that also have the arguments."""
     unknown: Sequence[Call]
     """Those whose arguments are not known."""
+    alike: Sequence[Call]
+    """Those whose arguments differ only in being numbers, booleans or texts."""
 
 
 def wanted_tools(options: Mapping[str, Any]) -> list[Wanted]:
@@ -104,6 +115,7 @@ def _wanted(options: Mapping[str, Any], name: str | None) -> Wanted:
             text_contains=options.get("text") == "contains",
             ignore=list_of(options.get("ignore", [])),
         ),
+        kinds_count=options.get("text") == "equal",
     )
 
 
@@ -116,7 +128,8 @@ def match(calls: Iterable[Call], wanted: Wanted) -> Matches:
         for call in named
         if wanted.arguments is not None and call.input_state != "known" and call not in matched
     ]
-    return Matches(named, matched, unknown)
+    alike = [c for c in named if c not in matched and wanted.fits_in_any_kind(c)]
+    return Matches(named, matched, unknown, alike)
 
 
 def tools_called(calls: Sequence[Call], where: str = "") -> str:
@@ -134,6 +147,16 @@ def closest_call(named: Sequence[Call], wanted: Wanted) -> str:
     shown = "; ".join(found[:MAX_DIFFERENCES])
     more = f"; and {len(found) - MAX_DIFFERENCES} more" if len(found) > MAX_DIFFERENCES else ""
     return f"the closest call (call {call.number}, turn {call.turn}) differs in {shown}{more}"
+
+
+def alike_calls(matches: Matches, wanted: Wanted) -> list[str]:
+    """Return what makes calls doubtful that only the kinds of their arguments keep apart."""
+    return [
+        f"{wanted.full_label}: call {call.number} (turn {call.turn}) has {show(call.arguments)}, "
+        "which differs only in that a number or boolean is a text there or here; write it as the "
+        "agent sends it, {$regex: ...} for both, or text: equal where that counts"
+        for call in matches.alike
+    ]
 
 
 def unknown_arguments(matches: Matches) -> str:

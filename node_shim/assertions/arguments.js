@@ -16,14 +16,15 @@ const isOperator = (key) => key.startsWith('$');
  * @param {boolean} textContains whether a text need only contain the wanted one, ignoring case
  * @param {string[]} ignore keys at any depth, and paths such as `order.id` and `items[].id`, that do
  *   not count
+ * @param {boolean} anyKind whether a number or boolean and the text of it are the same
  */
-export function argumentRules(exact, textContains, ignore) {
+export function argumentRules(exact, textContains, ignore, anyKind = false) {
   const ignores = (path) => {
     const general = path.replace(/\[[0-9]+\]/g, '[]');
     const last = general.slice(general.lastIndexOf('.') + 1);
     return ignore.some((one) => [path, general, last].includes(one));
   };
-  return { exact, textContains, ignores };
+  return { exact, textContains, ignores, anyKind };
 }
 
 /** What is wrong with wanted arguments. */
@@ -71,14 +72,25 @@ export function differences(wanted, actual, rules, path = '') {
   if (path && rules.ignores(path)) return [];
   if (Array.isArray(wanted)) return ofLists(wanted, actual, rules, path);
   if (isMapping(wanted)) {
-    if (Object.keys(wanted).some(isOperator)) return byOperator(wanted, actual, path);
+    if (Object.keys(wanted).some(isOperator)) return byOperator(wanted, actual, rules, path);
     return ofObjects(wanted, actual, rules, path);
   }
   if (rules.textContains && typeof wanted === 'string') {
-    const fits = typeof actual === 'string' && contains(actual, wanted);
+    const fits = holds(actual, wanted, rules);
     return fits ? [] : [differs(path, `a text with ${show(wanted)}`, actual)];
   }
-  return same(wanted, actual) ? [] : [differs(path, show(wanted), actual)];
+  const fits = same(wanted, actual) || (rules.anyKind && writtenAlike(wanted, actual));
+  return fits ? [] : [differs(path, show(wanted), actual)];
+}
+
+function writtenAlike(wanted, actual) {
+  const text = asText(wanted);
+  return text !== undefined && text === asText(actual);
+}
+
+function holds(actual, wanted, rules) {
+  const text = rules.anyKind ? asText(actual) : actual;
+  return typeof text === 'string' && contains(text, wanted);
 }
 
 function ofObjects(wanted, actual, rules, path) {
@@ -107,10 +119,10 @@ function ofLists(wanted, actual, rules, path) {
   return wanted.flatMap((one, index) => differences(one, actual[index], rules, `${path}[${index}]`));
 }
 
-function byOperator(wanted, actual, path) {
+function byOperator(wanted, actual, rules, path) {
   if (has(wanted, '$any')) return [];
   let fits;
-  if (has(wanted, '$contains')) fits = typeof actual === 'string' && contains(actual, wanted.$contains);
+  if (has(wanted, '$contains')) fits = holds(actual, wanted.$contains, rules);
   else {
     const text = asText(actual);
     fits = text !== undefined && compilePattern(wanted.$regex, get(wanted, '$flags', '')).foundIn(text);

@@ -3,7 +3,8 @@
  *
  * Gateways write one tool in several ways: `lookup_order`, `mcp__shop__lookup_order`,
  * `lobu_lookup_order`. Case, separators and those prefixes do not count. Where both names carry a
- * server it must be the same one.
+ * server it must be the same one, however it is set off: `shop/lookup_order` is
+ * `mcp__shop__lookup_order` too.
  */
 
 /**
@@ -13,6 +14,7 @@
  */
 export function sameName(wanted, called, exact = false) {
   if (exact) return wanted === called;
+  if (whole(wanted) === whole(called)) return true;
   const [server, tool] = parts(wanted);
   const [otherServer, otherTool] = parts(called);
   return tool === otherTool && (!server || !otherServer || server === otherServer);
@@ -23,6 +25,9 @@ export function bareName(name) {
   const tool = name.split('__').at(-1) || name;
   return tool.replace(/^lobu[-_]/i, '') || tool;
 }
+
+/** Server and tool together, without case and separators. */
+const whole = (name) => plain(name.replace(/^mcp[-_. /:]+/i, ''));
 
 /** The server, if the name has one, and the tool, both without case and separators. */
 function parts(name) {

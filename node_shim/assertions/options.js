@@ -6,8 +6,11 @@
  */
 
 import { checkArguments } from './arguments.js';
-import { patternProblems } from './patterns.js';
-import { didYouMean, get, has, isMapping, isNumber, same, show, sortedKeys } from './values.js';
+import { textDoubt } from './lookalikes.js';
+import { nameProblem } from './name_problems.js';
+import { EXPECTED, isCount, isText, isTexts } from './option_values.js';
+import { checkAbsent, checkNames, checkPattern, checkTool } from './tool_options.js';
+import { didYouMean, get, has, isMapping, show, sortedKeys } from './values.js';
 
 const TOOL = { tool: 'names', pattern: 'text', flags: 'flags', exactName: 'yes or no' };
 const SCOPE = { turn: 'place' };
@@ -24,7 +27,7 @@ export const CHECKS = {
     tools: 'steps', mode: 'inOrder|exact|anyOrder|subset', exactName: 'yes or no', ...SCOPE, ...GAPS,
   },
   maxToolCalls: { max: 'count', ...TOOL, ...SCOPE, ...GAPS },
-  noToolErrors: { ...TOOL, except: 'texts', ...SCOPE, ...GAPS },
+  noToolErrors: { ...TOOL, except: 'names', ...SCOPE, ...GAPS },
   completed: { allowHuman: 'yes or no', ...SCOPE },
   maxTurns: { max: 'count' },
   maxLatency: { turnMs: 'amount', firstTextMs: 'amount', totalMs: 'amount', ...SCOPE },
@@ -79,61 +82,17 @@ function checkValue(key, kind, value) {
   return fits(value) ? [] : [`${key}: expected ${text}, got ${show(value)}`];
 }
 
-const isText = (value) => typeof value === 'string' && value.trim() !== '';
-
-const isTexts = (value) => isText(value) || (Array.isArray(value) && value.length > 0 && value.every(isText));
-
-const isWhole = (value, least) => Number.isInteger(value) && value >= least;
-
-const EXPECTED = {
-  text: ['a text', isText],
-  texts: ['a text or a list of texts', isTexts],
-  names: ["a tool's name or a list of names", isTexts],
-  flags: ['"i"', (value) => ['', 'i'].includes(value)],
-  'yes or no': ['true or false', (value) => typeof value === 'boolean'],
-  count: ['a whole number from 0', (value) => isWhole(value, 0)],
-  place: ["a turn's number, counted from 1", (value) => isWhole(value, 1)],
-  amount: ['a number from 0', (value) => isNumber(value) && value >= 0],
-};
-
-/** What is wrong with the options that name a tool and its arguments together. */
-function checkTool(config, place = '', required = true) {
-  const problems = [];
-  if (has(config, 'tool') && has(config, 'pattern')) problems.push(`${place}write tool or pattern, not both`);
-  if (required && !(has(config, 'tool') || has(config, 'pattern'))) {
-    problems.push(`${place}tool or pattern is missing`);
-  }
-  problems.push(...checkPattern(config, 'pattern', place));
-  if (!has(config, 'args')) {
-    for (const key of ['argsMode', 'text', 'ignore']) {
-      if (has(config, key)) problems.push(`${place}${key} does nothing without args`);
-    }
-  } else if (same(config.args, {}) && get(config, 'argsMode') !== 'exact') {
-    problems.push(`${place}args is empty: leave it out, or set argsMode: exact`);
-  }
-  if (has(config, 'exactName') && has(config, 'pattern')) {
-    problems.push(`${place}exactName does nothing with pattern`);
-  }
-  return problems;
-}
-
-/** What is wrong with a pattern and its flags. */
-function checkPattern(config, key, place = '') {
-  if (!has(config, key)) return has(config, 'flags') ? [`${place}flags does nothing without ${key}`] : [];
-  if (!isText(config[key]) || !['', 'i'].includes(get(config, 'flags', ''))) return []; // told already
-  return patternProblems(config[key], get(config, 'flags', '')).map((problem) => `${place}${key}: ${problem}`);
-}
-
 function toolCalled(config) {
   const problems = checkTool(config);
   if (has(config, 'times') && (has(config, 'min') || has(config, 'max'))) {
     problems.push('write times, or min and max');
   }
   const [least, most] = [get(config, 'min', 1), get(config, 'max')];
-  if (isWhole(least, 0) && isWhole(most, 0) && most < least) {
+  if (isCount(least) && isCount(most) && most < least) {
     problems.push(`max ${show(most)} is less than min ${show(least)}; for no call at all: toolNotCalled`);
   }
   if (get(config, 'min') === 0 && !has(config, 'max')) problems.push('min: 0 alone is always true');
+  if (get(config, 'times', least) === 0) problems.push(...checkAbsent(config));
   return problems;
 }
 
@@ -141,18 +100,21 @@ function toolOrder(config) {
   if (!has(config, 'tools')) return [];
   const steps = config.tools;
   if (!Array.isArray(steps) || steps.length === 0) return [`tools: expected a list of tools, got ${show(steps)}`];
+  const exact = get(config, 'exactName') === true;
   return steps.flatMap((step, index) => {
     const place = `tools[${index}].`;
     if (isMapping(step)) {
-      const problems = [...checkKnown(step, STEP, place), ...checkTool(step, place)];
+      const problems = [...checkKnown(step, STEP, place), ...checkTool(step, { place, step: true, exact })];
       if (Array.isArray(get(step, 'tool'))) problems.push(`${place}tool: a step has one name`);
       return problems;
     }
-    return isText(step) ? [] : [`tools[${index}]: expected a tool's name or a step, got ${show(step)}`];
+    if (!isText(step)) return [`tools[${index}]: expected a tool's name or a step, got ${show(step)}`];
+    const problem = nameProblem(step, 'step', exact);
+    return problem === undefined ? [] : [`tools[${index}]: ${problem}`];
   });
 }
 
-const toolIfAny = (config) => checkTool(config, '', false);
+const toolIfAny = (config) => [...checkTool(config, { required: false }), ...checkNames(config, 'except')];
 
 function latency(config) {
   if (!['turnMs', 'firstTextMs', 'totalMs'].some((key) => has(config, key))) {
@@ -164,11 +126,19 @@ function latency(config) {
   return [];
 }
 
+const ONE_TEXT = 'contains: with expected: false write one text, and an assertion for each: only a card with '
+  + 'all of them would fail';
+
 function needsHuman(config) {
   if (has(config, 'allowGaps') && get(config, 'expected', true) === true) {
     return ['allowGaps does something only with expected: false'];
   }
-  return [];
+  const texts = get(config, 'contains');
+  if (get(config, 'expected') !== false || !isTexts(texts)) return [];
+  if (Array.isArray(texts) && texts.length > 1) return [ONE_TEXT];
+  const text = Array.isArray(texts) ? texts[0] : texts;
+  const doubt = textDoubt(text);
+  return doubt === undefined ? [] : [`contains: ${show(text)}: ${doubt}; write a text of the card`];
 }
 
 function retrieved(config) {
@@ -179,7 +149,7 @@ function retrieved(config) {
 
 const CROSS = {
   toolCalled,
-  toolNotCalled: (config) => checkTool(config),
+  toolNotCalled: (config) => [...checkTool(config), ...checkAbsent(config)],
   toolOrder,
   maxToolCalls: toolIfAny,
   noToolErrors: toolIfAny,

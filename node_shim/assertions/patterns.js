@@ -5,6 +5,7 @@
  * refused, with its place. docs/assertions.md describes the dialect.
  */
 
+import { LINE_END, withoutSlashes } from './lookalikes.js';
 import { MAX_PLACES, Search, TooLarge } from './pattern_search.js';
 import { show } from './values.js';
 
@@ -36,6 +37,7 @@ export function compilePattern(pattern, flags = '') {
   const leading = pattern.startsWith('(?i)');
   const body = leading ? pattern.slice(4) : pattern;
   if (!body) throw new PatternError('the pattern is empty, and would match anything');
+  refuseWrapping(pattern, body);
   try {
     return new Search(new Reader(body, leading || flags === 'i').read());
   } catch (error) {
@@ -44,6 +46,22 @@ export function compilePattern(pattern, flags = '') {
       ? error.message
       : `its counts multiply to more than ${MAX_PLACES} characters; write smaller ones`;
     throw new PatternError(`pattern ${show(pattern)}: ${why}`);
+  }
+}
+
+/** What stands around a pattern and would be looked for with it, so that nothing is found. */
+function refuseWrapping(pattern, body) {
+  const meant = withoutSlashes(body);
+  const start = pattern.slice(0, pattern.length - body.length);
+  if (meant !== undefined) {
+    const same = meant.startsWith('(?i)') ? meant : start + meant;
+    throw new PatternError(
+      `pattern ${show(pattern)}: the slashes would be looked for too; write ${show(same)}, or `
+      + `${show(`${start}[/]${body.slice(1)}`)} for a text with slashes`,
+    );
+  }
+  if (/[\n\r]$/.test(body)) {
+    throw new PatternError(`pattern ${show(pattern)}: ${LINE_END}, or \\n for the line end itself`);
   }
 }
 

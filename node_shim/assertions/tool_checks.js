@@ -2,7 +2,7 @@
 
 import { gaps, outcome } from './outcome.js';
 import { get, isMapping, show, showList, times } from './values.js';
-import { closestCall, listOf, match, toolsCalled, unknownArguments, wantedTools } from './wanted.js';
+import { alikeCalls, closestCall, listOf, match, toolsCalled, unknownArguments, wantedTools } from './wanted.js';
 
 /** Each wanted tool was called, as often as wanted. */
 export function toolCalled(options, evidence) {
@@ -14,6 +14,9 @@ export function toolCalled(options, evidence) {
     seen.push(`${wanted.fullLabel} was called ${count(matches)}${evidence.where}`);
     const failure = calledOtherwise(matches, wanted, least, most, evidence);
     if (failure !== undefined) failures.push(failure);
+    else if (most !== undefined && matches.matched.length + matches.alike.length > most) {
+      failures.push(...alikeCalls(matches, wanted));
+    }
     if (most !== undefined) failures.push(...inAttempts(wanted, evidence));
   }
   if (most !== undefined && failures.length === 0) failures.push(...gaps(evidence, options));
@@ -71,6 +74,7 @@ export function toolNotCalled(options, evidence) {
       failures.push(`${wanted.fullLabel} was called (call ${call.number}, turn ${call.turn}) with ${sent(call)}`);
     }
     if (matches.unknown.length > 0) failures.push(`${wanted.fullLabel}: ${unknownArguments(matches)}`);
+    failures.push(...alikeCalls(matches, wanted));
     failures.push(...inAttempts(wanted, evidence));
   }
   return outcome(seen.join('; '), failures.length > 0 ? failures : gaps(evidence, options));
@@ -111,7 +115,7 @@ export function maxToolCalls(options, evidence) {
 /** No call failed, in either of the ways that gateways tell it. */
 export function noToolErrors(options, evidence) {
   const tools = wantedTools(options);
-  const excepted = wantedTools({ tool: listOf(get(options, 'except', [])) });
+  const excepted = wantedTools({ tool: listOf(get(options, 'except', [])) }, get(options, 'exactName', false));
   const named = (list, call) => list.some((wanted) => wanted.hasName(call.name));
   const judged = evidence.calls.filter((call) => named(tools, call) && !named(excepted, call));
   const failures = judged.map(toolError).filter((text) => text !== undefined);

@@ -1,10 +1,12 @@
 /** The check `turns`: groups of checks, each about one turn, shown one by one in the results. */
 
 import { isCut, NoEvidence, ofTurn } from './evidence.js';
+import { textDoubt } from './lookalikes.js';
+import { isWeight, MAX_COUNT } from './option_values.js';
 import { checkOptions, CHECKS } from './options.js';
 import { failed, gaps, grading, outcome } from './outcome.js';
 import { compilePattern, patternProblems } from './patterns.js';
-import { contains, didYouMean, get, has, isMapping, isNumber, jsonText, show, sortedKeys } from './values.js';
+import { contains, didYouMean, get, has, isMapping, jsonText, show, sortedKeys } from './values.js';
 
 const TEXT_CHECKS = ['contains', 'equals', 'icontains', 'not-contains', 'not-icontains', 'not-regex', 'regex'];
 const TOOL_CHECKS = Object.keys(CHECKS).filter(
@@ -36,7 +38,9 @@ function checkItem(item) {
     .filter((key) => !KEYS.includes(key))
     .map((key) => `${key} is no key${didYouMean(key, KEYS)} (keys: ${KEYS.join(', ')})`);
   const weight = get(item, 'weight', 1);
-  if (!isNumber(weight) || weight <= 0) problems.push(`weight: expected a number above 0, got ${show(weight)}`);
+  if (!isWeight(weight)) {
+    problems.push(`weight: expected a number above 0, at most ${MAX_COUNT}, got ${show(weight)}`);
+  }
   const metric = get(item, 'metric', 'a');
   if (typeof metric !== 'string' || !metric) problems.push(`metric: expected a text, got ${show(metric)}`);
   if (TEXT_CHECKS.includes(kind)) return [...problems, ...checkTextItem(kind, item)];
@@ -52,6 +56,11 @@ function checkTextItem(kind, item) {
     problems.push(`value: expected a text, got ${show(value)}`);
   } else if (kind.endsWith('regex')) {
     problems.push(...patternProblems(value).map((problem) => `value: ${problem}`));
+  } else if (kind.startsWith('not-') && textDoubt(value) !== undefined) {
+    problems.push(
+      `value: ${show(value)}: ${textDoubt(value)}; write not-regex (for the text itself too, with a `
+      + 'backslash before its punctuation)',
+    );
   }
   if (typeof get(item, 'allowGaps', false) !== 'boolean') {
     problems.push(`allowGaps: expected true or false, got ${show(item.allowGaps)}`);

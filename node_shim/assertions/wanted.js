@@ -24,6 +24,8 @@ class Wanted {
       get(options, 'text') === 'contains',
       listOf(get(options, 'ignore', [])),
     );
+    /** `text: equal` is written: a text is never a number. */
+    this.kindsCount = get(options, 'text') === 'equal';
   }
 
   /** The tool and its arguments for a message. */
@@ -48,6 +50,12 @@ class Wanted {
     const known = this.arguments === undefined || call.inputState !== 'not sent';
     return known && this.differences(call).length === 0;
   }
+
+  /** Whether numbers and booleans, taken for texts, make a call a wanted one. */
+  fitsInAnyKind(call) {
+    if (this.arguments === undefined || this.kindsCount || call.inputState !== 'known') return false;
+    return differences(this.arguments, call.arguments, { ...this.rules, anyKind: true }).length === 0;
+  }
 }
 
 /** What checked options want: one for each name, or one for a pattern or any tool. */
@@ -62,14 +70,18 @@ export function wantedSteps(options) {
   return options.tools.map((step) => wantedTools(typeof step === 'string' ? { tool: step } : step, exact)[0]);
 }
 
-/** Which calls are wanted ones: those with the name, with the arguments too, with unknown ones. */
+/**
+ * Which calls are wanted ones: those with the name, with the arguments too, with unknown ones, and with
+ * arguments that differ only in being numbers, booleans or texts.
+ */
 export function match(calls, wanted) {
   const named = calls.filter((call) => wanted.hasName(call.name));
   const matched = named.filter((call) => wanted.fits(call));
   const unknown = named.filter(
     (call) => wanted.arguments !== undefined && call.inputState !== 'known' && !matched.includes(call),
   );
-  return { named, matched, unknown };
+  const alike = named.filter((call) => !matched.includes(call) && wanted.fitsInAnyKind(call));
+  return { named, matched, unknown, alike };
 }
 
 /** A sentence part that lists the tools of some calls. */
@@ -86,6 +98,15 @@ export function closestCall(named, wanted) {
   const more = least.length > MAX_DIFFERENCES ? `; and ${least.length - MAX_DIFFERENCES} more` : '';
   const shown = least.slice(0, MAX_DIFFERENCES).join('; ');
   return `the closest call (call ${call.number}, turn ${call.turn}) differs in ${shown}${more}`;
+}
+
+/** What makes calls doubtful that only the kinds of their arguments keep apart. */
+export function alikeCalls(matches, wanted) {
+  return matches.alike.map((call) => (
+    `${wanted.fullLabel}: call ${call.number} (turn ${call.turn}) has ${show(call.arguments)}, `
+    + 'which differs only in that a number or boolean is a text there or here; write it as the '
+    + 'agent sends it, {$regex: ...} for both, or text: equal where that counts'
+  ));
 }
 
 /** Why the arguments of some calls are not known. */

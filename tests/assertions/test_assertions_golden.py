@@ -107,3 +107,16 @@ def test_a_type_that_begins_with_not_is_refused() -> None:
     with pytest.raises(NegatedError):
         judge_in({"type": "assert-set", "assert": [own]})
     assert judge_in({**own, "type": "python"}, {**own, "config": {"tool": "y"}})["pass"] is False
+
+
+@pytest.mark.parametrize("endless", [float("inf"), float("-inf"), float("nan"), 10**400])
+def test_a_number_without_end_is_a_wrong_configuration(endless: float) -> None:
+    for check, config in [
+        ("maxToolCalls", {"max": endless}),
+        ("toolCalled", {"tool": "x", "times": endless, "turn": endless}),
+        ("maxCost", {"max": endless}),
+        ("turns", {"turns": {"1": [{"type": "equals", "value": "x", "weight": endless}]}}),
+    ]:
+        row = GOLDEN["rows"]["refund"]
+        result = judge(check, {"config": config, "providerResponse": row})
+        assert "the configuration is wrong" in result["reason"]
