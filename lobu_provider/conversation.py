@@ -22,11 +22,7 @@ from lobu_provider.gateway_client import GatewayClient, SentMessage, Session
 from lobu_provider.replay import Past
 from lobu_provider.turn import Turn
 from lobu_provider.turn_clock import Alarm, TurnClock, TurnLimits
-from lobu_provider.turn_events import (
-    is_late_evidence,
-    sends_final_text,
-    shows_that_the_agent_goes_on,
-)
+from lobu_provider.turn_events import is_late_evidence, sends_final_text
 from lobu_provider.turn_story import TurnRules
 
 ERROR_GRACE_S: Final = 2.0
@@ -83,7 +79,7 @@ class Conversation:
         self._stream = stream
         self._deadline = deadline
         # Only a thread with a past can be told of it again.
-        self._past = Past(lambda: stream.backlog) if resumed else None
+        self._past = Past() if resumed else None
         self._rules = rules or TalkRules()
         self._exchanges: list[Exchange] = []
         self._judging = self._rules.judging
@@ -119,13 +115,7 @@ class Conversation:
         self._exchanges.append(exchange)
         clock = TurnClock(exchange.started_s, self._rules.limits, call_deadline_s=self._deadline)
         try:
-            with anyio.CancelScope() as wait:
-                alarm = Alarm(lambda: clock.deadline_s, wait.cancel)
-                with alarm.set():
-                    await self._send(exchange)
-                    await self._hear(exchange, clock, alarm, on_event, stop_when)
-            if wait.cancelled_caught:
-                exchange.stopped = self._why_no_longer(exchange, clock)
+            exchange.stopped = await self._hold(exchange, clock, on_event, stop_when)
         except LobuError as exc:
             exchange.stopped = exc.failure
         except anyio.get_cancelled_exc_class():
@@ -145,6 +135,28 @@ class Conversation:
             self._fold_changed()
         return self.turns[-1]
 
+    async def _hold(
+        self,
+        exchange: Exchange,
+        clock: TurnClock,
+        on_event: Callable[[Event], None] | None,
+        stop_when: StopWhen | None,
+    ) -> Failure | None:
+        """Send the message and hear its turn; return why that is not waited for any longer."""
+        while True:
+            with anyio.CancelScope() as wait:
+                alarm = Alarm(lambda: clock.deadline_s, wait.cancel)
+                with alarm.set():
+                    if exchange.sent is None:
+                        await self._send(exchange)
+                    await self._hear(exchange, clock, alarm, on_event, stop_when)
+            if not wait.cancelled_caught:
+                return None
+            cause = self._why_no_longer(exchange, clock)
+            if cause is not None:
+                return cause
+            clock.went_on()
+
     async def _send(self, exchange: Exchange) -> None:
         await self._stream.wait_until_open()  # else nobody would hear the answer
         self._stream.expect_answer()
@@ -153,7 +165,7 @@ class Conversation:
             exchange.text,
             message_id=exchange.message_id,
             ephemeral_context=self._rules.ephemeral_context,
-            is_heard=lambda: self._stream.has_heard_of(exchange.message_ids),
+            when_heard=lambda then: self._stream.when_heard(exchange.message_ids, then),
         )
         self._refuse_used_id(exchange, sent)
         exchange.was_sent(sent)
@@ -188,8 +200,10 @@ class Conversation:
                     return
 
     def _why_no_longer(self, exchange: Exchange, clock: TurnClock) -> Failure | None:
+        """Return the failure; ``None`` where the turn goes on, by all the events so far."""
         if clock.first in ("grace", "notice"):
-            # Told by the events so far; those that still come must not undo it.
+            # Later events must not undo it. The clock hears events one by one, and some late: only
+            # all of them, in their order, tell whether the last notice ended the turn.
             return exchange.turn(self._judging).failure
         return exchange.out_of_time(clock.first, self._rules.limits)
 
@@ -230,6 +244,8 @@ class Conversation:
             self._deliver_late(event)
 
     def _note(self, event: Event) -> None:
+        if self._past is not None:
+            self._past.heard(event)
         if not self._judging.final_text_expected and sends_final_text(event):
             self._judging = replace(self._judging, final_text_expected=True)
             # What was taken for the habit of an old gateway was a turn cut short.
@@ -277,5 +293,3 @@ def _tell(clock: TurnClock, event: Event, now_s: float) -> None:
     clock.heard(now_s, grace_s=ERROR_GRACE_S if is_error else math.inf)
     if isinstance(event, Ephemeral):
         clock.noticed(now_s, grace_s=NOTICE_GRACE_S)
-    elif shows_that_the_agent_goes_on(event):
-        clock.went_on()

@@ -74,6 +74,8 @@ class Failure:
     """The request was sent and no reply came: it may have been done all the same."""
     is_unsent: bool = False
     """There was no connection to send it on: nothing was done."""
+    is_undone: bool = False
+    """What it did all the same, as its reply told, was undone again."""
     tries: int = 1
     """How often it was sent."""
 

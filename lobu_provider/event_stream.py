@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from types import TracebackType
 from typing import Final
 
@@ -18,8 +19,7 @@ from lobu_provider.errors import Failure, LobuError, error_for, failure
 from lobu_provider.events import Closed, Connected, Event, Ping, Reconnected, parse_event
 from lobu_provider.gateway_client import GatewayClient, Session
 from lobu_provider.outage import MAX_OUTAGE_S, Outage
-from lobu_provider.replay import OVERLAP_S, ReplayFilter
-from lobu_provider.turn_events import Backlog
+from lobu_provider.replay import ReplayFilter
 
 BUFFER_EVENTS: Final = 1000
 """Events held while nobody reads; beyond it the gateway is made to wait, nothing is dropped."""
@@ -56,8 +56,7 @@ class EventStream:
         self._now_s = asyncio.get_running_loop().time
         self._expects_answer = False
         self._is_silent = False
-        self.backlog: Backlog | None = None
-        """Known from the first ``connected`` on."""
+        self._watched: tuple[frozenset[str], Callable[[], None]] | None = None
 
     async def __aenter__(self) -> EventStream:
         self._task = asyncio.create_task(self._read())
@@ -110,9 +109,9 @@ class EventStream:
         self._room.set()
         return self._events.popleft()
 
-    def has_heard_of(self, message_ids: frozenset[str]) -> bool:
-        """Return whether an event that waits to be read names one of the messages."""
-        return any(event.concerns(message_ids) for event in self._events)
+    def when_heard(self, message_ids: frozenset[str], then: Callable[[], None]) -> None:
+        """Call ``then`` when the next event comes that names one of the messages, and only then."""
+        self._watched = (message_ids, then)
 
     def take_waiting(self) -> list[Event]:
         """Return what has arrived and was not read: it precedes the message to be sent next."""
@@ -159,7 +158,6 @@ class EventStream:
         async with stream as frames:
             async for frame in frames:
                 event = parse_event(frame, received_s=self._now_s())
-                self._learn_backlog(event)
                 if not self._replay.admits(frame, event):
                     continue
                 if not isinstance(event, (Connected, Ping)):  # each new connection brings those
@@ -172,11 +170,6 @@ class EventStream:
                     reason = self._client.redactor.shortened(told, 200)
                     self._finish(error_for(_ended(f"was closed by the gateway ({reason})")))
 
-    def _learn_backlog(self, event: Event) -> None:
-        if self.backlog is None and isinstance(event, Connected) and event.timestamp_ms is not None:
-            # What a gateway writes before `connected` can be long before it.
-            self.backlog = Backlog(event.timestamp_ms, until_s=event.received_s + OVERLAP_S)
-
     def _on_bytes(self) -> None:
         if self._alive.is_set():
             return
@@ -188,6 +181,9 @@ class EventStream:
             self._news.set()
 
     async def _keep(self, event: Event) -> None:
+        if self._watched is not None and event.concerns(self._watched[0]):
+            (_, then), self._watched = self._watched, None
+            then()
         while len(self._events) >= BUFFER_EVENTS:
             self._room.clear()
             await self._room.wait()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Final
 from uuid import uuid4
 
 from lobu_provider.errors import Failure, Phase, failure
-from lobu_provider.events import Event
+from lobu_provider.events import Complete, Event
 from lobu_provider.gateway_client import SentMessage
 from lobu_provider.replay import Past
 from lobu_provider.turn import Turn, fold_turn
 from lobu_provider.turn_clock import Limit, TurnLimits
 from lobu_provider.turn_events import (
-    Backlog,
     belongs_to_turn,
     ends_turn,
     events_of_turn,
@@ -65,6 +65,7 @@ class Exchange:
         self._characters = 0
         self._ended = False
         self._merged_ids: frozenset[str] = frozenset()
+        """Other messages under whose ids the turn's events come, as far as that is known."""
 
     def was_sent(self, sent: SentMessage) -> None:
         """The gateway has taken the message."""
@@ -84,11 +85,10 @@ class Exchange:
         clear, so that none of those ends this turn. All are kept while the turn runs: its end can
         tell that it was merged with others.
         """
-        if self._past is not None and event.concerns(self.message_ids):
-            self._past.heard_own(event)
+        if event.concerns(self.message_ids):
+            self._heard_own(event)
         clear = self._clear_with(event) if not self.is_over else filter(is_late_evidence, [event])
-        ids = self.message_ids | self._merged_ids if self.is_over else self.message_ids
-        own = [one for one in clear if belongs_to_turn(one, ids, backlog=self._backlog)]
+        own = [one for one in clear if self._is_own(one)]
         if (own or not self.is_over) and not self.is_too_big:
             self._events.append(event)
             self._characters += event.size
@@ -97,6 +97,20 @@ class Exchange:
             self._merged_ids = ids_of(event)
         return own
 
+    def _heard_own(self, event: Event) -> None:
+        if self._past is not None:
+            self._past.heard_own(event)
+        if not self.is_over and event.message_id is not None:
+            self._merged_ids |= {event.message_id} - self.message_ids
+
+    def _is_own(self, event: Event) -> bool:
+        """As in :func:`events_of_turn`, as far as that is known by now."""
+        if self.is_over:
+            ids = self.message_ids | self._merged_ids
+            return belongs_to_turn(event, ids, before_ms=self._before_ms)
+        is_merged = event.message_id in self._merged_ids and not isinstance(event, Complete)
+        return is_merged or belongs_to_turn(event, self.message_ids, before_ms=self._before_ms)
+
     def _clear_with(self, event: Event) -> list[Event]:
         """Return the events whose turn can be told now and could not before, ``event`` the last."""
         if self._past is None:
@@ -104,7 +118,7 @@ class Exchange:
         if self._past.leaves_open(event):
             self._open.append(event)
             return []
-        if not self._open or self._past.backlog is None:
+        if not self._open or self._past.before_ms == math.inf:
             return [event]
         clear, self._open = [*self._open, event], []
         return clear
@@ -115,12 +129,12 @@ class Exchange:
         return len(self._events) > MAX_EVENTS or self._characters > MAX_CHARACTERS
 
     @property
-    def _backlog(self) -> Backlog | None:
-        return self._past.backlog if self._past is not None else None
+    def _before_ms(self) -> float:
+        return self._past.before_ms if self._past is not None else -math.inf
 
     def turn(self, rules: TurnRules) -> Turn:
         """Fold what has come so far."""
-        own = events_of_turn(self._events, self.message_ids, backlog=self._backlog)
+        own = events_of_turn(self._events, self.message_ids, before_ms=self._before_ms)
         turn = fold_turn(self.text, own, rules)
         # What the gateway itself reported says more than how the wait for it ended.
         cause = turn.failure or self.stopped

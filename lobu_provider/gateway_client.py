@@ -16,13 +16,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+import anyio
 import httpx
 
-from lobu_provider.errors import Failure, InfrastructureError, LobuError, error_for, failure
+from lobu_provider.errors import Failure, LobuError, error_for, failure
 from lobu_provider.events import Frame
 from lobu_provider.gateway_http import open_http
 from lobu_provider.gateway_requests import GatewayRequests
 from lobu_provider.http_exchange import Http, RequestLimits
+from lobu_provider.http_replies import HttpReply
 from lobu_provider.redaction import Redactor
 from lobu_provider.wire_log import WireLog
 
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 
 MAX_SEND_WAIT_S: Final = 2.0
 """The longest ``Retry-After`` that a message waits for: its turn may run already."""
+
+REPLY_GRACE_S: Final = 2.0
+"""How long the reply to a message is waited for once the events show that it is queued. Only the
+ids of the job and the trace are lost without it."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +63,6 @@ class SentMessage:
     """Of the gateway's own trace; ``None`` when its tracing is off."""
     tries: int = 1
     """How often it was sent; a gateway of version 11 may have run it as often."""
-
-
-class SessionUndoneError(InfrastructureError):
-    """A create reply tells a failure and names a session; that was deleted."""
 
 
 class GatewayClient:
@@ -163,8 +165,8 @@ class GatewayClient:
 
         Raises:
             LobuError: there is no session to use. One that the gateway may have made all the same
-                is told by ``failure.is_unclear``; where the reply names it and ``force_new`` was
-                asked for, it is deleted, and the error is a :class:`SessionUndoneError`.
+                is told by ``failure.is_unclear``; where a reply of any status names it and
+                ``force_new`` was asked for, it is deleted, as ``failure.is_undone`` tells.
         """
         optional = {"dryRun": dry_run, "provider": provider, "model": model}
         body = {
@@ -173,13 +175,22 @@ class GatewayClient:
             "forceNew": force_new,
             **{key: value for key, value in optional.items() if value is not None},
         }
+
+        async def settle(reply: HttpReply, refused: Failure) -> Failure:
+            # Nobody but the user deletes a thread that was to be resumed.
+            return await self._undone(reply, refused, agent_id, thread) if force_new else refused
+
         reply = await self._requests.send(
-            "POST", "/api/v1/agents", "create", agent_id, body=body, headers=self._user_headers()
+            "POST",
+            "/api/v1/agents",
+            "create",
+            agent_id,
+            body=body,
+            headers=self._user_headers(),
+            settle=settle,
         )
-        told = reply.told or {}
-        session = _session_told(told, agent_id, thread)
         try:
-            reply.json_object("create")
+            session = _session_told(reply.json_object("create"), agent_id, thread)
             if session is not None:
                 return session
         except LobuError as exc:
@@ -191,19 +202,28 @@ class GatewayClient:
                 "is this address a Lobu gateway?",
                 phase="create",
             )
-        if session is not None and force_new:
-            raise await self._undone(session, refused)
-        # Nobody but the user deletes a thread that was to be resumed.
-        may_be_new = force_new and (reply.status == 201 or bool(told.get("agentId")))
-        raise error_for(replace(refused, is_unclear=may_be_new))
+        raise error_for(await settle(reply, refused))
 
-    async def _undone(self, session: Session, refused: Failure) -> LobuError:
-        """Delete a session that the gateway calls no success; return what to raise."""
-        try:
-            await self.delete_session(session)
-        except LobuError:
-            return error_for(replace(refused, is_unclear=True))
-        return SessionUndoneError(refused)
+    async def _undone(
+        self, reply: HttpReply, refused: Failure, agent_id: str, thread: str
+    ) -> Failure:
+        """Delete the session that a create reply names and calls no success.
+
+        One that may be left is told by the failure, and no other try hides it.
+        """
+        told = reply.told or {}
+        session = _session_told(told, agent_id, thread)
+        if session is not None:
+            try:
+                await self.delete_session(session)
+            except LobuError:
+                return replace(refused, is_unclear=True, repeatable=False)
+            return replace(refused, is_undone=True)
+        # A refusal may repeat the agent's own name.
+        named = told.get("agentId") not in (None, "", agent_id)
+        if reply.status == 201 or named or (reply.status < 300 and "agentId" in told):
+            return replace(refused, is_unclear=True, repeatable=False)
+        return refused
 
     async def send_message(
         self,
@@ -212,7 +232,7 @@ class GatewayClient:
         *,
         message_id: str,
         ephemeral_context: str | None = None,
-        is_heard: Callable[[], bool] = lambda: False,
+        when_heard: Callable[[Callable[[], None]], None] | None = None,
     ) -> SentMessage:
         """Queue a user message.
 
@@ -226,25 +246,43 @@ class GatewayClient:
             message_id: a fresh id; a used one gets no second answer, ever.
             ephemeral_context: told to the agent with this message; newer gateways otherwise tell
                 it of their own accord what is going on in the workspace.
-            is_heard: whether events of this message have come already: then it is queued, whatever
-                became of the reply.
+            when_heard: told what to call when an event of this message has come: then it is
+                queued, whatever becomes of the reply, which is waited for 2 s more.
         """
         more = {} if ephemeral_context is None else {"ephemeralContext": ephemeral_context}
-        try:
-            reply = await self._requests.send(
-                "POST",
-                f"{_path(session)}/messages",
-                "send",
-                session.agent_id,
-                body={"content": content, "messageId": message_id, **more},
-                headers=_bearer(session.token),
-                may_repeat=lambda failed: failed.code != "rate_limit" and not is_heard(),
-                max_wait_s=MAX_SEND_WAIT_S,
-            )
-        except LobuError as exc:
-            if not (exc.failure.repeatable and is_heard()):
-                raise
-            tries = exc.failure.tries
+        tries, is_queued = 1, False
+
+        def heard() -> None:
+            nonlocal is_queued
+            is_queued = True
+            wait.deadline = anyio.current_time() + REPLY_GRACE_S
+
+        def may_repeat(failed: Failure) -> bool:
+            nonlocal tries
+            may = failed.code != "rate_limit" and not is_queued
+            tries += may
+            return may
+
+        reply = None
+        with anyio.CancelScope() as wait:
+            if when_heard is not None:
+                when_heard(heard)
+            try:
+                reply = await self._requests.send(
+                    "POST",
+                    f"{_path(session)}/messages",
+                    "send",
+                    session.agent_id,
+                    body={"content": content, "messageId": message_id, **more},
+                    headers=_bearer(session.token),
+                    may_repeat=may_repeat,
+                    max_wait_s=MAX_SEND_WAIT_S,
+                )
+            except LobuError as exc:
+                is_lost = exc.failure.repeatable or exc.failure.code == "timeout"
+                if not (is_lost and is_queued):
+                    raise
+        if reply is None:
             return SentMessage(message_id=message_id, job_id=None, trace_id=None, tries=tries)
         answer = reply.json_object("send")
         echoed, job_id = answer.get("messageId"), answer.get("jobId")

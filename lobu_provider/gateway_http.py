@@ -107,7 +107,7 @@ async def read(
         method=reply.method,
         url=reply.url,
         status=reply.status,
-        body=body.decode("utf-8", "replace"),
+        body=body.decode("utf-8-sig", "replace"),
         location=reply.headers.get("location"),
         retry_after_s=None
         if asked is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Any, Final
@@ -76,6 +76,7 @@ class GatewayRequests:
         also_fine: tuple[int, ...] = (),
         may_repeat: Callable[[Failure], bool] = lambda _: True,
         max_wait_s: float = MAX_RETRY_AFTER_S,
+        settle: Callable[[HttpReply, Failure], Awaitable[Failure]] | None = None,
     ) -> HttpReply:
         """Send a request and read its reply, again where that is safe.
 
@@ -90,6 +91,8 @@ class GatewayRequests:
             also_fine: statuses that are a success here.
             may_repeat: whether a failure that would allow it is to be followed by another try.
             max_wait_s: the longest ``Retry-After`` that is waited for.
+            settle: is given each reply that is no success, before another try, and returns what
+                the failure is then.
 
         Raises:
             LobuError: the gateway was not reached, or its reply is no success.
@@ -115,7 +118,8 @@ class GatewayRequests:
             self._log("reply", method=method, url=url, status=reply.status, body=reply.body)
             if 200 <= reply.status < 300 or reply.status in also_fine:
                 return reply
-            raise error_for(failure_of_reply(reply, phase, agent_id=agent_id))
+            refused = failure_of_reply(reply, phase, agent_id=agent_id)
+            raise error_for(refused if settle is None else await settle(reply, refused))
 
         async def send_safely() -> HttpReply:
             reply, tries = await repeated(

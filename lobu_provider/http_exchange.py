@@ -57,7 +57,7 @@ def unreadable(encodings: Iterable[str]) -> str | None:
     words = told.replace(",", " ").split()
     if words in (["gzip"], ["deflate"]) or not _COMPRESSIONS.intersection(words):
         return None
-    return f"it is compressed in a way that was not asked for, as {told!r}"
+    return f"it is compressed in a way that was not asked for, as {told}"
 
 
 class Http(Protocol):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Final
 
 import httpx
 
@@ -65,7 +67,7 @@ def mapped_errors(method: str, url: str, phase: Phase) -> Iterator[None]:
         yield
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as exc:
         if "CERTIFICATE_VERIFY_FAILED" in str(exc):
-            raise error_for(_untrusted(url, phase, _reason(exc))) from exc
+            raise error_for(_untrusted(url, phase, str(exc).strip())) from exc
         raise error_for(
             failure(
                 "gateway",
@@ -137,4 +139,13 @@ def _causes(exc: BaseException) -> Iterator[BaseException]:
 
 
 def _reason(exc: Exception) -> str:
-    return str(exc).strip() or type(exc).__name__
+    """In the library's words, up to the bytes of a reply that it quotes: they may be secret."""
+    words = _QUOTED.split(_AIOHTTP.sub("", str(exc)), maxsplit=1)[0].replace("\\n", " ")
+    return " ".join(words.split()).rstrip(" :,(=-") or type(exc).__name__
+
+
+_AIOHTTP: Final = re.compile(r"""^\d{3}, message=["']""")
+"""What aiohttp puts before its words, which it quotes too."""
+
+_QUOTED: Final = re.compile(r"""\b(?:bytearray|bytes|memoryview)\(|(?<!\w)b?\\*["']""")
+"""What begins a quotation; within a word it is an apostrophe."""

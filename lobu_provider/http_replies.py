@@ -159,6 +159,13 @@ def retry_after_s(value: str | None, now: datetime) -> float | None:
 def failure_of_reply(reply: HttpReply, phase: Phase, *, agent_id: str) -> Failure:
     """Return what a reply that is not a success means, and what to do about it."""
     said = f"{reply.method} {reply.url} answered {reply.status}: {reply.shown_error}"
+    if reply.status == 304:
+        return failure(
+            "gateway",
+            f"{reply.method} {reply.url} answered 304 (not modified), without content. A cache in "
+            "between may answer; switch it off for the Agent API.",
+            phase=phase,
+        )
     if 300 <= reply.status < 400:
         return failure(
             "gateway",

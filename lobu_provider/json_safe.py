@@ -121,8 +121,11 @@ def parse_json(text: str) -> Any:
     Raises:
         ValueError: the text is not JSON, or nested beyond what Python can read.
     """
+    # A number of 1,000 digits holds 20 of these characters; a call for each number takes half of
+    # the time that a text of many takes.
+    decoder = _CAREFUL if _MANY_DIGITS.search(text[::50]) else _DECODER
     try:
-        return _DECODER.decode(text)
+        return decoder.decode(text)
     except RecursionError as exc:
         raise ValueError("nested too deep") from exc
 
@@ -131,8 +134,10 @@ def _parse_int(digits: str) -> int | str:
     return int(digits) if len(digits) <= 1000 else digits  # int() refuses more than 4,300 digits
 
 
-_DECODER: Final = json.JSONDecoder(parse_int=_parse_int)
+_MANY_DIGITS: Final = re.compile("[0-9]{20}")
+_DECODER: Final = json.JSONDecoder()
 """One for all: ``json.loads`` would make a new one for each text."""
+_CAREFUL: Final = json.JSONDecoder(parse_int=_parse_int)
 
 
 def utf16_length(text: str) -> int:

@@ -18,9 +18,10 @@ from lobu_provider.secret_forms import escaped, forms
 from lobu_provider.secret_names import (
     Name,
     Named,
+    entries,
     hidden_in_json,
     is_hidden,
-    name_below,
+    items,
     named_in_json,
 )
 from lobu_provider.secrets_in_text import bare_spans, hidden
@@ -43,9 +44,14 @@ _SHAPES: Final = (
         ),
         MASK,
     ),
+    # Of letters and dashes alone it is the next word: "basic authentication".
     (
         ("bearer", "basic"),
-        re.compile(r"(?i)(?:(?<![a-z0-9])|(?<=\\[nrtbf]))(bearer|basic)\s+[A-Za-z0-9._~+/=:-]{6,}"),
+        re.compile(
+            r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf]))((?i:bearer|basic))\s+"
+            r"(?=[A-Za-z0-9._~+/=:-]*(?:\d|[a-z][A-Z]|[._~+/=:][A-Za-z])|[A-Za-z]{20})"
+            r"[A-Za-z0-9._~+/=:-]{6,}"
+        ),
         rf"\1 {MASK}",
     ),
     (
@@ -60,8 +66,9 @@ _SECRET: Final = re.compile(r"[A-Za-z0-9._~:+/=-]{16,}")
 """What is a secret under ``csrfToken``, say; shorter or with a space it may be words of an answer,
 as in ``"typeOfToken": "Bearer"``."""
 
-_WORD: Final = re.compile(r"[A-Za-z]{,15}")
-"""May stand under the name of a secret and be none: ``"auth": "required"``."""
+_NO_SECRET: Final = re.compile(r"[A-Za-z]{,15}|.{,5}|.*[ *].*", re.DOTALL)
+"""May stand under the name of a secret and be none: ``"auth": "required"``. With a ``*`` a mask
+beside it could make it anew, for each of the letters of a text."""
 
 _MAX_REPEATED: Final = 100
 """Secrets of one text that are looked for in the rest of it: a bound on the time it takes."""
@@ -84,6 +91,7 @@ class Redactor:
         self._secrets = tuple(
             sorted((s for s in known if len(s) >= MIN_SECRET_LENGTH), key=len, reverse=True)
         )
+        self._shortest = len(self._secrets[-1]) if self._secrets else 0
         self._in_json = tuple({escaped(secret) for secret in self._secrets})
 
     def values(self, text: str) -> str:
@@ -144,22 +152,24 @@ class Redactor:
         return len(self._secrets[0]) if self._secrets else 0
 
     def _seam(self, text: str, at: int) -> int:
-        """Return the last place up to ``at`` that is not within a secret."""
-        spans = sorted(self._spans(text), reverse=True)
-        for start, end in spans:  # each is looked at after those that begin behind it
-            if start < at < end:
-                at = start
-        return at
+        """Return the last place up to ``at`` that is not within a secret.
 
-    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
-        for secret in self._secrets:
-            start = text.find(secret)
-            while start >= 0:
-                yield start, start + len(secret)
-                start = text.find(secret, start + 1)
-        for _, shape, _ in _SHAPES:
-            yield from (found.span() for found in shape.finditer(text))
-        yield from bare_spans(text)
+        Looks only at what spans that place: there may be millions of places where a secret is.
+        """
+        looks = [[found.span() for found in shape.finditer(text)] for _, shape, _ in _SHAPES]
+        looks += bare_spans(text)
+        before = at + 1
+        while at < before:
+            before = at
+            for spans in looks:  # of one list none overlap
+                while spans and spans[-1][0] >= at:
+                    spans.pop()
+                if spans and spans[-1][1] > at:
+                    at = spans[-1][0]
+            for secret in self._secrets:
+                start = text.find(secret, max(0, at - len(secret) + 1), at + len(secret) - 1)
+                at = start if start >= 0 else at
+        return at
 
     def may_occur_in(self, json_text: str) -> bool:
         """Return whether :meth:`json` might change a value; ``False`` is certain.
@@ -177,7 +187,7 @@ class Redactor:
         if not self._secrets:
             return value
         if isinstance(value, str):
-            return self.values(value)
+            return self.values(value) if len(value) >= self._shortest else value
         if isinstance(value, Mapping):
             return {self.json(key): self.json(item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
@@ -196,11 +206,11 @@ class Redactor:
     def _json_text(self, value: Any, name: Name | None) -> Any:
         if isinstance(value, Mapping):
             return {
-                self.text(key): self._json_text(item, name_below(name, key))
-                for key, item in value.items()
+                self.text(key): self._json_text(item, below)
+                for key, item, below in entries(value, name)
             }
         if isinstance(value, (list, tuple)):
-            return [self._json_text(item, name) for item in value]
+            return [self._json_text(item, below) for item, below in items(value, name)]
         if name is not None and is_hidden(name, value):
             return MASK
         return self.text(value) if isinstance(value, str) else value
@@ -232,7 +242,12 @@ def without_named(value: Any) -> Any:
 
     In its texts nothing is guessed.
     """
-    return Redactor(repeatable(named_in_json(value))).json(hidden_in_json(value))
+    return Redactor(named_by_keys(value)).json(hidden_in_json(value))
+
+
+def named_by_keys(value: Any) -> list[str]:
+    """Return the secrets that the keys of a JSON value tell, to hide them in the rest of it."""
+    return repeatable(named_in_json(value))
 
 
 def named_in(text: str) -> list[str]:
@@ -243,7 +258,7 @@ def named_in(text: str) -> list[str]:
 def repeatable(named: Iterable[Named]) -> list[str]:
     """Return those of the secrets of a text that are to be hidden in the rest of it too."""
     values = dict.fromkeys(one.value for one in named if not one.is_address)
-    found = (value for value in values if " " not in value and not _WORD.fullmatch(value))
+    found = (value for value in values if _NO_SECRET.fullmatch(value) is None)
     return list(islice(found, _MAX_REPEATED))
 
 

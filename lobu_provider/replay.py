@@ -13,11 +13,10 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable
 from typing import Final
 
 from lobu_provider.events import Closed, Connected, Event, Frame, Ping
-from lobu_provider.turn_events import Backlog, needs_its_name
+from lobu_provider.turn_events import needs_its_name
 
 OVERLAP_S: Final = 2.0
 """How long after a connection's first event, or its ``connected``, its backlog and its live events
@@ -92,42 +91,42 @@ class ReplayFilter:
 class Past:
     """What is known by now of the replays in a thread with a past; of all turns of a conversation.
 
-    A card names no message, so only its timestamp tells whether it is of now. What that is held
-    against may come after it: ``connected``, or else the first event that names a message of ours.
-
-    Args:
-        told: what ``connected`` told, ``None`` until it has come.
+    A card names no message, so only its timestamp tells whether it is of now. Each connection has
+    a backlog, so that holds for all of them and as long as they last. Where the clocks of two
+    replicas differ, a card of now may be taken for a replay: a turn that fails for want of it is
+    better than one that passes by a card of an earlier turn.
     """
 
-    def __init__(self, told: Callable[[], Backlog | None]) -> None:
-        self._told = told
-        self._over_s = math.inf
-        self._before_ms = math.inf
+    def __init__(self) -> None:
+        self._opened_ms: float | None = None
+        self._own_ms: float | None = None
+
+    def heard(self, event: Event) -> None:
+        """Take in each event, in order, before it is asked about."""
+        if self._opened_ms is None and isinstance(event, Connected):
+            self._opened_ms = event.timestamp_ms
 
     def heard_own(self, event: Event) -> None:
-        """``event`` names a message of ours: with the first such one the backlog is over."""
-        if self._over_s < math.inf:
-            return
-        self._over_s = event.received_s
-        if self._told() is None:
-            told_ms = event.timestamp_ms
-            self._before_ms = -math.inf if told_ms is None else told_ms
+        """``event`` names a message of ours: what is older than the first such one is a replay.
+
+        It only counts where it came before ``connected``.
+        """
+        if self._own_ms is None and self._opened_ms is None:
+            self._own_ms = event.timestamp_ms
 
     @property
-    def backlog(self) -> Backlog | None:
-        """What is a replay; ``None`` where nobody knows yet.
+    def before_ms(self) -> float:
+        """What names no message and is older than this is a replay; infinite until that is known.
 
-        It holds ever less: an event that was none is never one later.
+        It never grows: an event that was no replay is never one later.
         """
-        told = self._told() or Backlog(math.inf)
-        before_ms = min(told.before_ms, self._before_ms)
-        if before_ms == math.inf:
-            return None
-        return Backlog(before_ms, until_s=min(told.until_s, self._over_s))
+        known = (self._opened_ms, self._own_ms)
+        return min((told for told in known if told is not None), default=math.inf)
 
     def leaves_open(self, event: Event) -> bool:
         """Return whether nobody knows yet if ``event`` is a replay."""
-        return not needs_its_name(event) and event.timestamp_ms is not None and self.backlog is None
+        is_open = event.timestamp_ms is not None and self.before_ms == math.inf
+        return is_open and not needs_its_name(event)
 
 
 def _key(event: Event) -> int:

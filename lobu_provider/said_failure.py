@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from lobu_provider.blank import is_blank
@@ -14,19 +14,32 @@ _FAILED: Final = frozenset(
         *("timeout", "timedout", "expired", "rejected", "refused", "denied", "blocked"),
     }
 )
-"""What a ``status`` may be that is no success, in lower case and without punctuation."""
+"""What a ``status`` may be that is no success."""
 
-_NOTHING: Final = frozenset({"false", "null", "none", "undefined", "0"})
-"""Words that careless servers write where they mean that there is nothing."""
+_NO: Final = _FAILED | {"no", "0"}
+_YES: Final = frozenset({"true", "yes", "1"})
+_NOTHING: Final = frozenset(
+    {"false", "null", "none", "nil", "undefined", "0", "na", "noerror", "noerrors", "ok", "success"}
+)
+"""Words that careless servers write where they mean that there is no error."""
+
+_MAX_WORD: Final = 50
+"""Characters; what is longer is no word of these."""
+
+_MAX_DEPTH: Final = 4
+"""Of lists and objects that are looked into."""
 
 
 def said_failure(data: Mapping[str, Any]) -> Any:
     """Return what ``data`` says about its failure; ``None`` where it says nothing of the kind.
 
-    A failure is told by an ``error`` or ``errorCode`` that is something, a false ``success``, a
-    true ``isError``, or a ``status`` that names one: as a word, in a list, or as the ``state`` of
-    an object. Booleans count as words too, and case does not. ``null``, an empty value, and a word
-    that nobody knows say nothing. One sign is enough, whatever the others say.
+    A failure is told by an ``error``, ``errorCode`` or ``errors`` that is something, a ``success``
+    or ``ok`` that is a no, an ``isError`` that is a yes, or a ``status`` that names a failure. One
+    sign is enough, whatever the others say.
+
+    A value may be a word, a boolean, a number, a list of values, or an object with one as its
+    ``state`` or ``status``. Case, punctuation and what is invisible do not count. ``null``, an
+    empty value, a number as ``status``, and a word that nobody knows say nothing.
 
     Example::
 
@@ -42,24 +55,39 @@ def said_failure(data: Mapping[str, Any]) -> Any:
     signs = (
         error is True,
         _is_something(data.get("errorCode")),
-        _word(data.get("success")) in ("false", "0"),
-        _word(data.get("isError")) in ("true", "1"),
-        _is_failed(data.get("status")),
+        _is_something(data.get("errors")),
+        not _NO.isdisjoint(_words(data.get("success"))),
+        not _NO.isdisjoint(_words(data.get("ok"))),
+        not _YES.isdisjoint(_words(data.get("isError"))),
+        not _FAILED.isdisjoint(_words(data.get("status"))),
     )
     return data if any(signs) else None
 
 
-def _is_something(value: Any) -> bool:
+def _is_something(value: Any, depth: int = _MAX_DEPTH) -> bool:
     if isinstance(value, str):
-        return not is_blank(value) and _word(value) not in _NOTHING
+        return not is_blank(value.replace("-", "")) and _word(value) not in _NOTHING
+    if isinstance(value, list) and depth > 0:
+        return any(_is_something(item, depth - 1) for item in value)
     return bool(value)
 
 
-def _is_failed(status: Any) -> bool:
-    told = status if isinstance(status, list) else [status]
-    states = [item.get("state") if isinstance(item, dict) else item for item in told]
-    return any("".join(filter(str.isalnum, _word(state))) in _FAILED for state in states)
+def _words(value: Any, depth: int = _MAX_DEPTH) -> Iterator[str]:
+    """Yield the words of a value: ``true`` and ``false`` for booleans, 0 and 1 for numbers."""
+    if isinstance(value, (str, bool)):
+        yield _word(str(value))
+    elif isinstance(value, (int, float)):
+        yield "0" if value == 0 else "1"
+    elif isinstance(value, list) and depth > 0:
+        for item in value:
+            yield from _words(item, depth - 1)
+    elif isinstance(value, dict) and depth > 0:
+        for key in ("state", "status"):
+            yield from _words(value.get(key), depth - 1)
 
 
-def _word(value: Any) -> str:
-    return str(value).strip().lower() if isinstance(value, (str, bool, int, float)) else ""
+def _word(text: str) -> str:
+    if len(text) > _MAX_WORD:
+        return ""
+    word = "".join(filter(str.isalnum, text.lower()))
+    return word if word.strip("0") else word[:1]  # "0.0"

@@ -14,7 +14,7 @@ import anyio
 from lobu_provider.conversation import LATE_S, Conversation, TalkRules
 from lobu_provider.errors import LobuError, Phase, error_for, failure
 from lobu_provider.event_stream import EventStream
-from lobu_provider.gateway_client import GatewayClient, Session, SessionUndoneError
+from lobu_provider.gateway_client import GatewayClient, Session
 
 
 def fresh_thread() -> str:
@@ -178,8 +178,7 @@ async def _create(
 def leaves_none(refused: LobuError) -> bool:
     """Return whether the gateway has certainly no session after a create call that failed."""
     told = refused.failure
-    is_undone = isinstance(refused, SessionUndoneError)
-    return not told.is_unclear and (told.is_unsent or told.code in _REFUSALS or is_undone)
+    return not told.is_unclear and (told.is_unsent or told.is_undone or told.code in _REFUSALS)
 
 
 def _tell_what_is_left(refused: LobuError, warnings: list[str], notes: Notes) -> None:

@@ -86,7 +86,8 @@ def parse_yaml(path: Path, text: str, *, strict: bool = False) -> Any:
     Args:
         path: for the message.
         text: one document.
-        strict: refuse a key that stands twice in a mapping, and read a date as text.
+        strict: refuse a key that stands twice in a mapping, and read a date as text. Without it
+            ``yes``, ``no``, ``on`` and ``off`` are text, as promptfoo reads them.
 
     Raises:
         UnreadableFileError: not YAML, or PyYAML is missing.
@@ -98,7 +99,7 @@ def parse_yaml(path: Path, text: str, *, strict: bool = False) -> Any:
             f"{path} could not be read: reading YAML needs PyYAML", INSTALL_YAML, is_broken=False
         ) from None
     try:
-        return yaml.load(text, _strict_loader() if strict else yaml.SafeLoader)  # noqa: S506 - both are safe loaders
+        return yaml.load(text, _strict_loader() if strict else _promptfoo_loader())  # noqa: S506 - both are safe loaders
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         what = _yaml_fault(error, text)
         fix = _QUESTION_FIX if _is_question(error) else _YAML_FIX
@@ -138,6 +139,18 @@ _IN_BRACKETS: Final = (
 
 
 @cache
+def _promptfoo_loader() -> type[Any]:
+    import yaml
+
+    class PromptfooLoader(yaml.SafeLoader):
+        yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML declares it for the instance
+            first: [one for one in resolvers if first in "tTfF" or not one[0].endswith(":bool")]
+            for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        }
+
+    return PromptfooLoader
+
+
 def _strict_loader() -> type[Any]:
     import yaml
 

@@ -47,7 +47,7 @@ class TurnClock:
         self._deadlines["grace"] = min(self._deadlines["grace"], now_s + grace_s)
 
     def noticed(self, now_s: float, *, grace_s: float) -> None:
-        """What has come ends the turn, unless the agent goes on within ``grace_s``."""
+        """Look after ``grace_s`` whether what has come ended the turn, or the agent goes on."""
         self._deadlines["notice"] = now_s + grace_s
 
     def noticed_again(self, now_s: float, *, grace_s: float) -> None:
@@ -56,8 +56,8 @@ class TurnClock:
             self.noticed(now_s, grace_s=grace_s)
 
     def went_on(self) -> None:
-        """The agent does something."""
-        self._deadlines["notice"] = math.inf
+        """What had come did not end the turn after all."""
+        self._deadlines["notice"] = self._deadlines["grace"] = math.inf
 
     @property
     def deadline_s(self) -> float:

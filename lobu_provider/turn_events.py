@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from lobu_provider.events import (
     Card,
@@ -30,41 +29,23 @@ _LATE = (Card, TurnError, ToolUse, Output, UnreadableEvent)
 """What still counts after the end of its turn; text only where no ``finalText`` came."""
 
 
-@dataclass(frozen=True)
-class Backlog:
-    """What a connection to a thread with a past may bring again of that."""
-
-    before_ms: float
-    """The gateway's timestamp on ``connected``."""
-    until_s: float = math.inf
-    """When the last of it has come, on the clock of the events. The timestamps of two replicas
-    may differ; what comes later is of now, whatever its own says."""
-
-    def holds(self, event: Event) -> bool:
-        """Return whether an event that names no message is a replay."""
-        return (
-            event.timestamp_ms is not None
-            and event.timestamp_ms < self.before_ms
-            and event.received_s <= self.until_s
-        )
-
-
 def belongs_to_turn(
-    event: Event, message_ids: frozenset[str], *, backlog: Backlog | None = None
+    event: Event, message_ids: frozenset[str], *, before_ms: float = -math.inf
 ) -> bool:
     """Return whether an event belongs to the one turn in flight.
 
-    An event that names no message is this turn's, unless it is of the backlog. A ``complete``
-    always has to name the message.
+    An event that names no message is this turn's, unless it is a replay. A ``complete`` always
+    has to name the message.
 
     Args:
         event: received since the message was sent.
         message_ids: the id that we sent and the one that the gateway answered with.
-        backlog: ``None`` where nothing can be a replay, as in a fresh thread.
+        before_ms: on the gateway's clock; what names no message and is older is a replay. In a
+            fresh thread nothing is.
     """
     if needs_its_name(event):
         return event.concerns(message_ids)
-    return backlog is None or not backlog.holds(event)
+    return event.timestamp_ms is None or event.timestamp_ms >= before_ms
 
 
 def needs_its_name(event: Event) -> bool:
@@ -97,40 +78,39 @@ def is_late_evidence(event: Event) -> bool:
 
 
 def events_of_turn(
-    events: Sequence[Event], message_ids: frozenset[str], *, backlog: Backlog | None = None
+    events: Sequence[Event], message_ids: frozenset[str], *, before_ms: float = -math.inf
 ) -> list[Event]:
     """Return the events that belong to the messages ``message_ids``, in order.
 
     The turn ends with the first ``complete`` that names one of them; tool calls, errors and cards
     that come later still count. A merged turn runs under another message's id and names ours in
     ``processedMessageIds``: then that id's events are ours too, from the end of that message's own
-    turn on.
+    turn on, if it had one before.
     """
     end = next((i for i, e in enumerate(events) if ends_turn(e, message_ids)), len(events))
-    merged = {
-        event.message_id
-        for event in events[: end + 1]
-        if event.concerns(message_ids) and event.message_id not in {*message_ids, None}
-    }
+    named: dict[str | None, int] = {}
+    for i, event in enumerate(events[: end + 1]):
+        if event.concerns(message_ids) and event.message_id not in {*message_ids, None}:
+            named.setdefault(event.message_id, i)
     begin = 1 + max(
         (
             i
             for i, e in enumerate(events[:end])
-            if isinstance(e, Complete) and e.message_id in merged
+            if isinstance(e, Complete) and i < named.get(e.message_id, 0)
         ),
         default=-1,
     )
     own = [
         event
         for i, event in enumerate(events[: end + 1])
-        if belongs_to_turn(event, message_ids, backlog=backlog)
-        or (i >= begin and event.message_id in merged)
+        if belongs_to_turn(event, message_ids, before_ms=before_ms)
+        or (i >= begin and event.message_id in named and not isinstance(event, Complete))
     ]
     late_ids = message_ids.union(*(ids_of(event) for event in events[end : end + 1]))
     late = [
         event
         for event in events[end + 1 :]
-        if is_late_evidence(event) and belongs_to_turn(event, late_ids, backlog=backlog)
+        if is_late_evidence(event) and belongs_to_turn(event, late_ids, before_ms=before_ms)
     ]
     return own + late
 

@@ -11,14 +11,14 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
-from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from lobu_provider.errors import config_error
 from lobu_provider.json_safe import json_safe, parse_json
+from lobu_provider.json_starts import start_of
 from lobu_provider.plain_file import open_plain
 from lobu_provider.redaction import Redactor
 
@@ -26,8 +26,6 @@ MAX_TEXT: Final = 100_000
 """Characters of one text in a line."""
 
 _CUT: Final = "... [cut]"
-
-_Item = TypeVar("_Item")
 
 
 class WireLog:
@@ -84,33 +82,12 @@ def _told(value: Any, redactor: Redactor) -> Any:
     try:  # as JSON: a secret, or the key it is under, may be written with escapes
         read = parse_json(value)
         if len(value) > MAX_TEXT:  # looking for secrets in all of it would take the call's time
-            read = _start_of(read, redactor)
+            read = start_of(read, MAX_TEXT, redactor, _CUT)
         told = json.dumps(redactor.json_text(read), ensure_ascii=False)
         text = redactor.values(told)
     except (ValueError, RecursionError):
         return redactor.shortened(value, MAX_TEXT, _CUT)
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}{_CUT}"
-
-
-def _start_of(value: Any, redactor: Redactor) -> Any:
-    """Return what comes first in a JSON value, as much as fits in a line."""
-    room = MAX_TEXT
-
-    def start(value: Any) -> Any:
-        nonlocal room
-        if isinstance(value, str):
-            kept = value if len(value) <= room else redactor.shortened(value, room, _CUT)
-            room = max(0, room - len(kept))
-            return kept
-        room = max(0, room - 1)
-        if isinstance(value, dict):
-            return {start(key): start(item) for key, item in while_room(value.items())}
-        return [start(item) for item in while_room(value)] if isinstance(value, list) else value
-
-    def while_room(items: Iterable[_Item]) -> Iterator[_Item]:
-        return takewhile(lambda _: room > 0, items)
-
-    return start(value)
 
 
 def _say(text: str) -> None:

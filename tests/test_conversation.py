@@ -11,6 +11,8 @@ from typing import Any, cast
 
 import anyio
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from lobu_provider.conversation import Conversation, TalkRules
 from lobu_provider.errors import InfrastructureError, error_for, failure
@@ -256,15 +258,35 @@ async def test_a_backlog_that_the_reply_to_the_message_overtakes_is_still_one() 
     assert turn.failure.code == "empty"
 
 
-async def test_what_follows_an_event_of_the_turn_is_no_backlog_whatever_its_timestamp() -> None:
+async def test_what_is_older_than_the_thread_is_a_replay_also_behind_an_event_of_the_turn() -> None:
     connected = event("connected", None, at=1000)
-    late_clock = event("tool_use", None, name="delete", at=2)
     client = FakeClient(
-        lambda m: [connected, event("status", m, at=3), late_clock, complete("x", m)]
+        lambda m: [
+            connected,
+            event("status", m, at=3),
+            event("question", None, at=4),
+            complete("", m),
+        ]
     )
     async with talk(client, thread="t", resume=True, keep=True) as conversation:
         turn = await conversation.say("hi")
-    assert [call.name for call in turn.tool_calls] == ["delete"]
+    assert turn.interactions == ()
+    assert turn.failure is not None
+    assert turn.failure.code == "empty"
+
+
+async def test_an_event_of_the_turn_before_connected_tells_what_is_older_and_ends_no_backlog() -> (
+    None
+):
+    """What came between the two is of now, what follows ``connected`` and is older is not."""
+    now, old = event("suggestion", None, at=950), event("question", None, at=1)
+    client = FakeClient(
+        lambda m: [event("status", m, at=900), now, CONNECTED, old, complete("", m)],
+        comment_first=True,
+    )
+    async with talk(client, thread="t", resume=True, keep=True) as conversation:
+        turn = await conversation.say("hi")
+    assert [told.name for told in turn.interactions] == ["suggestion"]
 
 
 async def test_an_old_card_is_a_replay_also_where_the_connection_is_confirmed_late() -> None:
@@ -337,7 +359,7 @@ async def test_what_proves_to_be_of_this_turn_ends_it_as_soon_as_that_is_clear()
 
 async def test_once_a_turn_was_told_what_names_no_message_is_no_replay_in_the_next() -> None:
     """Also where no ``connected`` comes, by which that could be told."""
-    card = event("question", None, at=1500)
+    card = event("question", None, at=2500)
     client = FakeClient(
         lambda m: [complete("one", m)], lambda m: [card, complete("two", m)], comment_first=True
     )
@@ -347,10 +369,8 @@ async def test_once_a_turn_was_told_what_names_no_message_is_no_replay_in_the_ne
     assert [told.name for told in second.interactions] == ["question"]
 
 
-async def test_a_backlog_lasts_from_connected_on_however_late_that_comes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    arrivals = {"ping": 0.0, "connected": 100.0, "error": 101.0, "complete": 102.0}
+async def test_a_replay_is_one_however_late_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    arrivals = {"ping": 0.0, "connected": 100.0, "error": 200.0, "complete": 201.0}
     monkeypatch.setattr(
         "lobu_provider.event_stream.parse_event",
         lambda frame, **_: parse_event(frame, received_s=arrivals[frame.event]),
@@ -472,3 +492,71 @@ async def test_late_evidence_behind_a_flood_of_text_is_reached() -> None:
         flood = [output("x", message_id) for _ in range(3000)]
         client.on_delete = [*flood, tool("late", message_id)]
     assert [call.name for call in conversation.turns[0].tool_calls] == ["late"]
+
+
+async def test_the_text_of_a_merged_turn_keeps_it_alive_and_its_notice_does_not_end_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("lobu_provider.conversation.NOTICE_GRACE_S", 0.0)
+    heard: list[str] = []
+    client = FakeClient(
+        lambda m: [
+            event("ephemeral", "m-9", content=NOTICE, processedMessageIds=["m-9", m]),
+            output("I am about to", "m-9"),
+        ]
+    )
+    async with talk(client) as conversation, anyio.create_task_group() as group:
+
+        async def say() -> None:
+            await conversation.say("hi", lambda told: heard.append(told.name))
+
+        group.start_soon(say)
+        await anyio.wait_all_tasks_blocked()
+        assert (heard, conversation.turns) == (["ephemeral", "output"], [])
+        processed = ["m-9", client.ids[0]]
+        await client._send.send(complete("done", "m-9", processedMessageIds=processed))
+    assert (conversation.turns[0].output, conversation.turns[0].failure) == ("done", None)
+
+
+_PARTS: st.SearchStrategy[tuple[str, str, bool, int | None]] = st.tuples(
+    st.sampled_from(
+        ["ephemeral", "output", "tool_use", "question", "status", "error", "complete", "connected"]
+    ),
+    st.sampled_from(["", "mine", "other"]),
+    st.booleans(),
+    st.sampled_from([None, 1, 1000, 2000]),
+)
+
+
+def _part(mine: str, name: str, whose: str, names_mine: bool, at: int | None) -> Event:
+    data: dict[str, Any] = {
+        "ephemeral": {"content": NOTICE},
+        "output": {"content": "x"},
+        "tool_use": {"name": "t", "toolCallId": "c"},
+        "error": {"error": "500 boom"},
+    }.get(name, {})
+    if names_mine and whose:
+        data["processedMessageIds"] = ["m-9", mine]
+    return event(name, {"": None, "mine": mine, "other": "m-9"}[whose], at=at, **data)
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(_PARTS, max_size=7), st.booleans(), st.booleans())
+def test_whatever_comes_in_whichever_order_a_turn_is_completed_or_failed(
+    parts: list[tuple[str, str, bool, int | None]], resumed: bool, late: bool
+) -> None:
+    client = FakeClient(lambda m: [_part(m, *part) for part in parts], comment_first=late)
+    rules = TalkRules(limits=TurnLimits(idle_s=0.03))
+    plan: dict[str, Any] = {"thread": "t", "resume": True, "keep": True} if resumed else {}
+
+    async def said() -> Turn:
+        async with talk(client, rules=rules, **plan) as conversation:
+            return await conversation.say("hi")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lobu_provider.conversation.NOTICE_GRACE_S", 0.01)
+        patch.setattr("lobu_provider.conversation.ERROR_GRACE_S", 0.01)
+        turn = run(said())
+    assert turn.completed or turn.failure is not None

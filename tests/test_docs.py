@@ -19,7 +19,7 @@ import lobu_provider
 from lobu_provider import LobuProvider
 from lobu_provider.cli.main import cli
 from lobu_provider.config.settings import parse_config
-from lobu_provider.scripted_gateway import script, steps
+from lobu_provider.scripted_gateway import cards, script, steps
 from lobu_provider.scripted_gateway.script import parse_script
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -71,6 +71,18 @@ def test_the_first_config_of_the_readme_gives_the_answer_that_it_asserts() -> No
     response = asyncio.run(provider.call_api(test["vars"]["query"], {"vars": test["vars"]}))
     assert "error" not in response
     assert test["assert"][0]["value"] in response["output"]
+
+
+def test_each_provider_of_the_readme_answers_without_a_gateway_of_yours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("LOBU_GATEWAY", "LOBU_TOKEN", "LOBU_AGENT"):
+        monkeypatch.delenv(name, raising=False)
+    first, npm = (yaml.safe_load(block)["providers"][0] for block in blocks(README, "yaml")[:2])
+    assert npm["id"] == "package:@lobu/promptfoo-provider:LobuProvider"
+    for entry in (first, npm):
+        response = asyncio.run(LobuProvider(entry).call_api("How do refunds work?"))
+        assert "30 days" in response["output"]
 
 
 def test_the_first_config_of_the_readme_is_eight_lines() -> None:
@@ -126,6 +138,7 @@ def test_the_example_script_is_valid() -> None:
 def test_the_script_format_names_every_key() -> None:
     models: list[Any] = [script.Script, script.ReplyEntry, script.Match, script.Fault]
     models += [model for name, model in vars(steps).items() if name.endswith("Step")]
+    models += [model for name, model in vars(cards).items() if name.endswith("Card")]
     names = {
         field.alias or name
         for model in models

@@ -156,3 +156,14 @@ def test_an_integer_of_any_length_is_parsed_and_keeps_its_digits(digits: str) ->
     value = parse_json(f'{{"n": {digits}}}')["n"]
     assert str(value) == digits
     json.dumps(json_safe(value))
+
+
+@pytest.mark.parametrize("length", [19, 999, 1000])
+def test_a_long_integer_is_read_as_a_number(length: int) -> None:
+    assert parse_json(f'[1, {"7" * length}, "x"]') == [1, int("7" * length), "x"]
+
+
+@pytest.mark.parametrize("length", [1001, 1049, 5000, 100_000])
+@pytest.mark.parametrize("before", range(0, 50, 7))
+def test_an_integer_that_takes_long_to_read_stays_text(length: int, before: int) -> None:
+    assert parse_json(" " * before + f'{{"n": -{"7" * length}}}') == {"n": "-" + "7" * length}

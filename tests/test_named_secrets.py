@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from urllib.parse import quote
 
@@ -129,6 +130,89 @@ def test_the_ways_in_which_names_and_secrets_are_written(text: str, shown: str) 
     assert Redactor().text(text) == shown
 
 
+LONG = "q7Hc-93kd_Xx81zP"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Session(id='x', token='S')",
+        'LOBU_TOKEN="S" lobu run',
+        "export API_KEY=S",
+        'token = "S"',
+        "a: 1\ntoken: S\nb: 2",
+        "GET / HTTP/1.1\r\nHost: x\r\nX-Api-Key: S\r\n",
+        "Authorization: Token S",
+        "Set-Cookie: sid=S; Path=/",
+        "curl -H 'X-Auth-Token: S'",
+        "{Id:5 Token:S}",
+        "map[id:5 token:S]",
+        '{:a=>1, :token=>"S"}',
+        '#<Session:0x01 @token="S">',
+        'Session { id: 5, token: Some("S") }',
+        "{b'token': b'S'}",
+        '{"name":"token","value":"S"}',
+        "[{'name': 'x-api-key', 'value': 'S'}]",
+        '[["token","S"]]',
+        "Headers([('host', 'x'), ('x-api-key', 'S')])",
+        '["token", "S',
+        "<token>S</token>",
+        '<session token="S"/>',
+        '<input name="token" value="S">',
+        "{&quot;token&quot;:&quot;S&quot;}",
+        "{&#34;token&#34;: &#34;S",
+        "https://h/?q=%7B%22token%22%3A%22S%22%7D",
+        "?config[token]=S&a=1",
+        "?config%5Btoken%5D=S",
+        *(f'{{"{name}": "S"}}' for name in ("secretAccessKey", "accessKey", "secretKey", "pwd")),
+        *(f'{{"{name}": "S"}}' for name in ("credential", "credentials", "passphrase", "jwt")),
+        *(f'{{"{name}": "S"}}' for name in ("cookie", "x-authorization", "api.key", "api/key")),
+    ],
+)
+def test_the_ways_in_which_languages_and_formats_write_a_name(text: str) -> None:
+    shown = Redactor().text(re.sub(r"\bS\b", LONG, text))
+    assert shown != text
+    assert LONG not in shown
+    assert Redactor().text(shown) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"https://h/token/{LONG}",
+        f"((token . {LONG}))",
+        "Provider basic authentication failed; basic auth-mode is off",
+        "Basic Authentication is required, bearer authentication. Or not",
+        "see https://gateway.example/help?key=why-it-failed",
+        'required: ["token", "agentId"]',
+        '{"path": ["config", "token"], "name": "token", "note": "value"}',
+        "Unexpected token: expected a string",
+        "password: must be at least 8 characters",
+        '{"fieldErrors": {"password": ["must be at least 8 characters"], "token": ["Required"]}}',
+    ],
+)
+def test_what_no_name_tells_of_is_not_guessed(text: str) -> None:
+    assert Redactor().text(text) == text
+    if text.startswith("{"):
+        assert without_named(json.loads(text)) == json.loads(text)
+        assert Redactor().json_text(json.loads(text)) == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ({"name": "token", "value": "pl"}, {"name": "token", "value": MASK}),
+        ({"Value": "pl", "Key": "api-key"}, {"Value": MASK, "Key": "api-key"}),
+        ([["token", "plain-1x"], ["a", "b"]], [["token", MASK], ["a", "b"]]),
+        ({"tokens": ["one two three"]}, {"tokens": [MASK]}),
+        ({"name": "Anna", "value": "plain-1x"}, {"name": "Anna", "value": "plain-1x"}),
+    ],
+)
+def test_a_name_may_stand_beside_its_secret_in_json(value: Any, shown: Any) -> None:
+    assert without_named(value) == shown
+    assert Redactor().json_text(value) == shown
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -197,6 +281,8 @@ def test_the_start_of_a_long_text_shows_no_half_of_a_secret(
     [
         "'", "'a':", "{a:", "token=", "a=", "?token=", "{'token':[", "{'tokens':[", '"token":"',
         "{token: {",
+        "&quot;token&quot;:&quot;", "<token>", "%22", "\ntoken: ", "name:'", "('token','",
+        "cookie: ", "token='", "?a[token]=", " token:", 'name="token" value="', 'name:\\"',
         '\\"token\\":', "\\", "%23token%3D", '"token":"abcde1",', "`", "b'", "[",
     ],
 )  # fmt: skip
@@ -205,3 +291,31 @@ def test_half_a_megabyte_of_anything_is_looked_through_once(part: str, before: s
     text = before + part * (500_000 // len(part))  # of quadratic work this would take hours
     shown = Redactor().text(text)
     assert "abcde1" not in shown
+
+
+def test_a_text_full_of_overlapping_secrets_is_shortened_at_once() -> None:
+    secrets = [part * count for count in range(16, 116) for part in ("a", "ab")]
+    text = f"{secrets!r} " + "a" * 200_000 + "ab" * 200_000  # millions of places
+    for limit in (100_000, 300_000):
+        shown = Redactor(secrets).shortened(text, limit)
+        assert "aaaaaaaa" not in shown
+        assert "abababab" not in shown
+
+
+def test_what_a_mask_could_make_anew_is_looked_for_only_under_its_name() -> None:
+    text = json.dumps({"tokens": ["*aaaaaa", "aa***aa"], "error": "*" + "a" * 200_000})
+    assert named_in(text) == []  # each would be found again in what its replacement leaves
+    assert Redactor().text(text).startswith('{"tokens": ["***", "***"], "error": "*aaa')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'export LOBU_TOKEN="$(lobu token --raw)"',
+        'token: "{{env.LOBU_TOKEN}}"',
+        "LOBU_TOKEN='${LOBU_TOKEN}'",
+        'Authorization: "<your token>"',
+    ],
+)
+def test_what_says_where_a_secret_comes_from_is_shown(text: str) -> None:
+    assert Redactor().text(text) == text

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lobu_provider.redaction import MASK, MIN_SECRET_LENGTH, Redactor, tokens_in
+from lobu_provider.secret_forms import forms
 
 UNLIMITED = settings(deadline=None)
 
@@ -254,6 +255,31 @@ def test_an_agents_answer_is_never_altered_by_a_guess() -> None:
 def test_a_secret_is_found_in_a_url_too(secret: str, written: str) -> None:
     text = f"see https://gw.example/x?ticket={written}&n=1"
     assert Redactor([secret]).values(text) == f"see https://gw.example/x?ticket={MASK}&n=1"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "s3cr&amp;t&lt;o&#x27;k&gt;/1+x=",
+        "s3cr&amp;t&lt;o&#39;k&gt;/1+x=",
+        "s3cr&amp;t&lt;o&#039;k&gt;/1+x=",
+        "s3cr&amp;t&lt;o&#39;k&gt;/1&#43;x=",
+        "s3cr&amp;t&lt;o&#39;k&gt;&#x2F;1+x&#x3D;",
+        "s3cr&#38;t&#60;o&#39;k&#62;&#47;1&#43;x&#61;",
+        "s3cr&t<o'k>\\/1+x=",
+        "s3cr\\u0026t\\u003co'k\\u003e/1+x=",
+        "s3cr\\u0026t\\u003co\\u0027k\\u003e/1+x\\u003d",
+        "s3cr\\u0026t\\u003Co\\u0027k\\u003E/1\\u002Bx\\u003D",
+        "s3cr%2526t%253Co%2527k%253E%252F1%252Bx%253D",
+        "s3cr%2526t%253co%2527k%253e%252f1%252bx%253d",
+    ],
+)
+def test_a_secret_is_found_however_a_page_or_library_escapes_it(written: str) -> None:
+    assert Redactor(["s3cr&t<o'k>/1+x="]).values(f"<p>{written}</p>") == f"<p>{MASK}</p>"
+
+
+def test_a_secret_of_plain_letters_is_looked_for_in_one_form() -> None:
+    assert forms("owl_pat_abc-1.2~x") == ("owl_pat_abc-1.2~x",)
 
 
 def test_a_text_is_shortened_after_its_secrets_are_gone() -> None:

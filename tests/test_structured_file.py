@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lobu_provider.structured_file import UnreadableFileError, parse_yaml
+from lobu_provider.structured_file import UnreadableFileError, load_file, parse_yaml
 
 
 def fix_of(text: str, *, strict: bool = False) -> str:
@@ -36,3 +36,11 @@ def test_a_question_without_quotes_in_brackets_is_named_as_the_cause(
 @pytest.mark.parametrize("text", ["a: {q: 'x?', b", "a: [1, 2", "a: {q: x] }", "a: '?", "\tb: ?"])
 def test_another_fault_has_the_general_advice(text: str) -> None:
     assert fix_of(text).startswith("Correct it there or just before")
+
+
+def test_yes_and_no_are_text_and_true_and_false_are_not_as_promptfoo_reads_them(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "turns.yaml"
+    path.write_text("[yes, No, on, OFF, y, true, False, null, 1]", "utf-8")
+    assert load_file(path) == ["yes", "No", "on", "OFF", "y", True, False, None, 1]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lobu_provider.errors import AgentError, InfrastructureError
 from lobu_provider.events import Event, Frame, parse_event
 from lobu_provider.turn import Turn, fold_turn
-from lobu_provider.turn_events import Backlog, belongs_to_turn, events_of_turn
+from lobu_provider.turn_events import belongs_to_turn, events_of_turn
 from lobu_provider.turn_story import TurnRules
 
 UNLIMITED = settings(deadline=None)
@@ -49,7 +49,7 @@ def error(text: str = "400 Bad request", message_id: str = "m-1", **data: Any) -
 
 
 def fold(*events: Event) -> Turn:
-    return fold_turn("hello", events_of_turn(events, MINE, backlog=Backlog(CONNECTED_MS)))
+    return fold_turn("hello", events_of_turn(events, MINE, before_ms=CONNECTED_MS))
 
 
 def verdict(turn: Turn) -> str:
@@ -361,14 +361,21 @@ def test_raising_for_a_failure_raises_what_its_class_is(
 def test_an_event_belongs_to_the_turn_that_it_names_or_to_the_one_in_flight(
     foreign: Event, belongs: bool
 ) -> None:
-    assert belongs_to_turn(foreign, MINE, backlog=Backlog(CONNECTED_MS)) is belongs
-    assert (foreign in events_of_turn([foreign], MINE, backlog=Backlog(CONNECTED_MS))) is belongs
+    assert belongs_to_turn(foreign, MINE, before_ms=CONNECTED_MS) is belongs
+    assert (foreign in events_of_turn([foreign], MINE, before_ms=CONNECTED_MS)) is belongs
 
 
-def test_what_comes_after_the_backlog_is_of_now_whatever_its_timestamp_says() -> None:
-    card = event("question", "random", at=1)
-    for until_s, belongs in ((card.received_s, False), (card.received_s - 0.1, True)):
-        assert belongs_to_turn(card, MINE, backlog=Backlog(CONNECTED_MS, until_s)) is belongs
+def test_the_failed_end_of_a_merged_turn_takes_nothing_from_the_message_that_it_named_before() -> (
+    None
+):
+    """After an error a gateway leaves ``processedMessageIds`` out."""
+    turn = fold(
+        event("ephemeral", "m-9", content="Sign in", processedMessageIds=["m-9", "m-1"]),
+        output("Half", "m-9"),
+        error("500 boom", "m-9"),
+        complete(None, "m-9"),
+    )
+    assert (turn.output, turn.completed, verdict(turn)) == ("Half", False, "provider")
 
 
 def test_the_halves_of_a_surrogate_pair_in_two_pieces_are_one_character() -> None:
@@ -415,7 +422,7 @@ def test_an_end_that_says_it_is_none_is_a_failure(told: dict[str, Any], code: st
         {"success": {}, "isError": [], "error": {}, "errorCode": "null", "status": {}},
         {"error": False, "isError": 0, "status": True},
         {"status": "done"},
-        {"status": ["completed", None, 200, ["failed"]]},
+        {"status": ["completed", None, 200]},
         {"status": {"state": "is running..", "elapsedSeconds": 20}},
         {"status": "not failed"},
     ],
@@ -424,8 +431,8 @@ def test_an_end_that_says_it_is_one_is_none(told: dict[str, Any]) -> None:
     assert fold(output("All fine."), complete("All fine.", **told)).failure is None
 
 
-def test_a_card_without_a_known_connection_time_is_not_taken_for_a_replay() -> None:
-    assert belongs_to_turn(event("question", "random", at=1), MINE, backlog=None)
+def test_in_a_fresh_thread_a_card_is_no_replay_whatever_its_timestamp() -> None:
+    assert belongs_to_turn(event("question", "random", at=1), MINE)
 
 
 def test_in_a_merged_turn_the_other_messages_events_are_mine_too() -> None:
@@ -522,7 +529,7 @@ def test_two_messages_on_one_stream_get_each_its_own_turn(
     (first, second), stream = told
     for message_id, story in (("m-1", first), ("m-2", second)):
         ids = frozenset({message_id})
-        own = events_of_turn(stream, ids, backlog=Backlog(CONNECTED_MS))
+        own = events_of_turn(stream, ids, before_ms=CONNECTED_MS)
         assert own == story
         assert fold_turn("hello", own) == fold_turn("hello", story)
 

@@ -42,7 +42,7 @@ def test_of_equal_deadlines_the_wider_is_named() -> None:
     assert clock.first == "call"
 
 
-def test_a_notice_ends_a_turn_unless_the_agent_goes_on() -> None:
+def test_after_a_notice_is_looked_whether_the_agent_goes_on() -> None:
     clock = TurnClock(100, LIMITS, call_deadline_s=400)
     clock.noticed(100, grace_s=3)
     assert (clock.deadline_s, clock.first) == (103, "notice")
@@ -61,11 +61,12 @@ def test_what_decides_nothing_after_a_notice_begins_its_grace_anew_and_none_with
     assert (clock.deadline_s, clock.first) == (106, "notice")
 
 
-def test_an_error_ends_a_turn_also_where_the_agent_goes_on() -> None:
+def test_a_turn_that_went_on_is_waited_for_as_if_nothing_had_ended_it() -> None:
     clock = TurnClock(100, LIMITS, call_deadline_s=400)
     clock.heard(100, grace_s=2)
+    clock.noticed(100, grace_s=3)
     clock.went_on()
-    assert (clock.deadline_s, clock.first) == (102, "grace")
+    assert (clock.deadline_s, clock.first) == (120, "idle")
 
 
 def test_without_limits_there_is_no_deadline() -> None:

@@ -26,8 +26,9 @@ def cases(config: Path | None, as_json: bool) -> None:
     """List the tests of a promptfoo config as they will run, without running any.
 
     CONFIG is YAML or JSON; default: promptfooconfig.* in this folder. Lists in vars are split as
-    promptfoo splits them, defaultTest, scenarios and files of tests (YAML, JSON, JSONL) are read
-    in. Each test is shown with its turns, its assertions, its providers and how often it repeats.
+    promptfoo splits them; defaultTest, scenarios, files of tests (YAML, JSON, JSONL) and a file of
+    turns (transcript: file://turns.yaml) are read in. Each test is shown with its turns, its
+    assertions, its providers and how often it repeats.
     Reading YAML needs PyYAML: pip install 'lobu-provider[yaml]'
 
     \b

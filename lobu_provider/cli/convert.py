@@ -172,5 +172,6 @@ def _tell(done: Conversion, *, is_written: bool) -> None:
         line('  export LOBU_PROVIDER_HOOK="$(lobu-provider path)"')
         line('  export LOBU_ASSERTIONS="$(lobu-provider path assertions)"')
         line('  export PROMPTFOO_PYTHON="$(command -v python3)"')
+        line("  export LOBU_GATEWAY=... LOBU_TOKEN=...    # without a gateway: script:agent.json")
         for file in done.files:
             line(f"  npx promptfoo@{FOR_ANY_NODE} eval -c {shlex.quote(str(file.path))}")

@@ -73,9 +73,11 @@ def drift(
     Exit codes: 0 compared, 1 with --strict where something drifted, is missing or cannot be
     read, 2 wrong option or folder.
     """
-    report_drift(
-        old, new, with_text=with_text, as_json=as_json, junit_path=junit_path, strict=strict
+    has_drifted = report_drift(
+        old, new, with_text=with_text, as_json=as_json, junit_path=junit_path
     )
+    if strict and has_drifted:
+        raise click.exceptions.Exit(ExitCode.FAILED)
 
 
 def report_drift(
@@ -85,9 +87,12 @@ def report_drift(
     with_text: bool,
     as_json: bool,
     junit_path: Path | None,
-    strict: bool,
-) -> None:
-    """Compare, print, write, and end with the exit code."""
+) -> bool:
+    """Compare, print and write.
+
+    Returns:
+        Whether anything drifted, is missing or cannot be read.
+    """
     from lobu_provider.drift.folders import drift_of_folders, drifted
     from lobu_provider.drift.reports import junit, table
 
@@ -105,5 +110,4 @@ def report_drift(
         except OSError as exc:
             say(f"error: {junit_path} cannot be written: {exc.strerror or exc}.")
             raise click.exceptions.Exit(ExitCode.USAGE) from None
-    if strict and any(drifted(cases)):
-        raise click.exceptions.Exit(ExitCode.FAILED)
+    return any(drifted(cases))

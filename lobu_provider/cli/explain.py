@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lobu_provider.cli.common import print_json
+from lobu_provider.cli.explain_choice import chosen_row, fitting_tests, listed, ways_to_choose
 from lobu_provider.cli.results_options import (
     FILE,
     ResultsCommand,
@@ -18,7 +19,7 @@ from lobu_provider.cli.results_options import (
 )
 
 if TYPE_CHECKING:
-    from lobu_provider.results.rows import Row
+    from lobu_provider.results.rerun import Rerun
     from lobu_provider.results.runs import Test
 
 
@@ -59,8 +60,9 @@ def explain(
 ) -> None:
     """Show one test: turns, tools with arguments and errors, checks, ids, how to run it again.
 
-    TEST is the test's name, a part of it, or a pattern with *; without it, the first test that
-    did not pass. Of several rows the first that did not pass is shown, and others are told of.
+    TEST is the test's name, a pattern with *, its number in the run (that of `cases`, if all ran),
+    or a part of its name; without it, the first test that did not pass. Of several rows the first
+    that did not pass is shown, and others are told of.
 
     \b
     Examples:
@@ -69,7 +71,7 @@ def explain(
 
     \b
     Exit codes:
-      0  shown
+      0  shown; or no TEST was named and every row passed, which one line says
       2  wrong option, a file that is no results file, no such test, or several that fit
       3  a file is missing or cut off
     """
@@ -80,21 +82,24 @@ def explain(
 
     run = read_run([results, *more])
     tests = group_tests(run.rows)
-    fitting = _fitting_tests(tests, test, provider, prompt)
+    fitting = fitting_tests(tests, test, provider, prompt)
+    if not fitting:
+        _tell_of_a_good_run(tests, as_json)
+        return
     chosen = fitting[0]
-    row = _chosen_row(chosen, repeat)
+    row = chosen_row(chosen, repeat)
     whole = whole_rows(run, {place_of(row)})[place_of(row)]
-    config_tests = _config_tests(config_path) if config_path else run.files[row.file].config_tests()
-    command, exact = rerun_command(
+    own_tests = _config_tests(config_path) if config_path else _tests_of_folder(whole)
+    again = rerun_command(
         whole,
-        config_tests,
+        own_tests if own_tests is not None else run.files[row.file].config_tests(),
         config=str(config_path) if config_path else None,
         several_providers=len({one.column.provider for one in tests}) > 1,
         several_prompts=len({one.column.prompt for one in tests}) > 1,
     )
     answered = {one.column for one in tests if one.first.provider == row.provider}
     if len({column.provider for column in answered}) > 1:  # of one name: promptfoo selects all
-        exact = False
+        again = again._replace(is_exact=False)
     names = column_names(one.column for one in tests)
     told = {
         **explained(whole),
@@ -102,8 +107,10 @@ def explain(
         "repeat": chosen.rows.index(row) + 1,
         "repeats": len(chosen.rows),
         "alsoFit": [f"{one.name} ({names[one.column]})" for one in fitting[1:]],
-        "rerun": command,
-        "rerunIsExact": exact,
+        "rerun": again.command,
+        "rerunIsExact": again.is_exact,
+        "rerunConfigIsKnown": config_path is not None or own_tests is not None,
+        "rerunBeginsAnew": again.begins_anew,
     }
     if as_json:
         print_json(told)
@@ -112,72 +119,52 @@ def explain(
     if told["repeats"] > 1:
         passed = sum(one.outcome == "passed" for one in chosen.rows)
         click.echo(f"row {told['repeat']} of {told['repeats']}, of which {passed} passed")
-    print_lines([f"again: {command}"])
-    if not exact:
-        tell("The command may select more than this row's test and provider. See docs/results.md.")
+    print_lines([f"again: {again.command}"])
+    _tell_of_the_command(again, told["rerunConfigIsKnown"])
     if told["alsoFit"]:
-        tell(f"Not shown: {_listed(told['alsoFit'])}. Choose by {_ways(fitting)}.")
+        tell(f"Not shown: {listed(told['alsoFit'])}. Choose by {ways_to_choose(fitting)}.")
 
 
-def _ways(fitting: Sequence[Test]) -> str:
-    """Return what tells some tests apart: the argument or options of the command."""
-    values = {
-        "TEST": {one.name for one in fitting},
-        "--provider": {one.column.provider for one in fitting},
-        "--prompt": {one.column.prompt for one in fitting},
-    }
-    return " and ".join(way for way, found in values.items() if len(found) > 1)
+def _tell_of_the_command(again: Rerun, is_config_known: bool) -> None:
+    if not is_config_known:
+        tell(
+            "The results do not tell which config file they are of, and this folder has none with "
+            "the test: name it by -c."
+        )
+    if again.begins_anew:
+        tell(
+            "The test goes on in a conversation (metadata.conversationId); the command may leave "
+            "out the tests before it, and the agent then sees a new one."
+        )
+    if not again.is_exact:
+        tell("The command may select more than this row's test and provider. See docs/results.md.")
 
 
-def _fitting_tests(
-    tests: Sequence[Test], name: str | None, provider: str | None, prompt: str | None
-) -> list[Test]:
-    """Return the test to show, and after it the others that were as well asked for."""
-    if provider is not None:
-        known = sorted({one.column.provider for one in tests})
-        tests = [one for one in tests if one.column.provider == provider]
-        if not tests:
-            raise click.UsageError(f"No provider {provider!r}. There are: {', '.join(known)}")
-    if prompt is not None:
-        labels = sorted({one.column.prompt for one in tests})
-        exact = [one for one in tests if one.column.prompt == prompt]
-        tests = exact or [one for one in tests if prompt.lower() in one.column.prompt.lower()]
-        if not tests:
-            raise click.UsageError(f"No prompt {prompt!r}. There are: {_listed(labels)}")
-    if name is None:
-        bad = [one for one in tests if any(row.outcome != "passed" for row in one.rows)]
-        failed = [one for one in bad if any(row.outcome == "failed" for row in one.rows)]
-        if not bad:
-            raise click.UsageError("Every row passed. Name the TEST to be shown.")
-        return failed or bad
-    return _named(tests, name)
+def _tell_of_a_good_run(tests: Sequence[Test], as_json: bool) -> None:
+    names = list(dict.fromkeys(one.name for one in tests))
+    if as_json:
+        print_json({"test": None, "outcome": "passed", "alsoFit": names})
+    else:
+        print_lines([f"Every row passed. Name the TEST to be shown: {listed(names)}"])
 
 
-def _named(tests: Sequence[Test], name: str) -> list[Test]:
-    from lobu_provider.results.required import matches
+def _tests_of_folder(row: Mapping[str, Any]) -> list[Any] | None:
+    """Return the tests of the config that promptfoo finds here, if the row's test is one of them;
+    what cannot be read is not it."""
+    from lobu_provider.cli.checks.config_file import find_config, read_config
+    from lobu_provider.results.outcomes import mapping
+    from lobu_provider.results.rerun import place_of_test
+    from lobu_provider.structured_file import UnreadableFileError
 
-    found = [one for one in tests if one.name == name]
-    found = found or [one for one in tests if matches(name, one)]
-    found = found or [one for one in tests if name.lower() in one.name.lower()]
-    names = list(dict.fromkeys(one.name for one in found or tests))
-    if not found:
-        raise click.UsageError(f"No test {name!r}. There are: {_listed(names)}")
-    if len(names) > 1:
-        raise click.UsageError(f"{len(names)} tests fit {name!r}: {_listed(names)}")
-    return sorted(found, key=lambda one: all(row.outcome == "passed" for row in one.rows))
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(repr(name) for name in names[:20]) + (", ..." if len(names) > 20 else "")
-
-
-def _chosen_row(test: Test, repeat: int | None) -> Row:
-    if repeat is None:
-        failed = [row for row in test.rows if row.outcome == "failed"]
-        return next(iter([*failed, *(r for r in test.rows if r.outcome != "passed"), test.first]))
-    if repeat > len(test.rows):
-        raise click.UsageError(f"{test.name} has {len(test.rows)} rows; there is no row {repeat}.")
-    return test.rows[repeat - 1]
+    path = find_config(Path())
+    try:
+        config = read_config(path) if path is not None else None
+    except UnreadableFileError:
+        return None
+    if config is None or config.not_read:
+        return None
+    tests = list(config.own_tests)
+    return tests if place_of_test(mapping(row.get("testCase")), tests) is not None else None
 
 
 def _config_tests(path: Path) -> list[Any] | None:

@@ -50,6 +50,7 @@ def init(agent: str | None, ci: bool, shards: int | None, force: bool, as_json: 
     With --json stdout holds {agent, config, written, kept, next}: the files, and the commands to
     run.
     """
+    from lobu_provider.cli.checks.promptfoo_tool import FOR_ANY_NODE
     from lobu_provider.new_project.lobu_project import find_place
     from lobu_provider.new_project.starter import (
         CASSETTES,
@@ -65,7 +66,7 @@ def init(agent: str | None, ci: bool, shards: int | None, force: bool, as_json: 
     if place.agent is None:
         variable = os.environ.get("LOBU_AGENT", "").strip()
         place = find_place(Path.cwd(), variable or None)
-    files = starter_files(place, ci=ci, shards=shards or 1)
+    files = starter_files(place, promptfoo=FOR_ANY_NODE, ci=ci, shards=shards or 1)
     kept = [] if force else [file.path for file in files if is_there(file.path)]
     if len(kept) == len(files):
         refuse_to_overwrite(kept, force)

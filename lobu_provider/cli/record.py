@@ -7,11 +7,19 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import click
+from click.core import ParameterSource
 
 from lobu_provider.cli.common import Command, ExitCode, say
 from lobu_provider.cli.drift import drift_options, report_drift
+from lobu_provider.cli.record_folders import (
+    FOLDER,
+    folder_of,
+    refuse_to_keep_in,
+    refuse_without_folder,
+)
 
 
 @click.command(
@@ -37,7 +45,7 @@ from lobu_provider.cli.drift import drift_options, report_drift
     "--keep",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="With --drift: record into this folder, and keep it.",
+    help="With --drift: record into this folder, which holds no recording yet, and keep it.",
 )
 @drift_options("With --drift: ")
 @click.option(
@@ -67,38 +75,70 @@ def record(
       lobu-provider record promptfooconfig.yaml
       lobu-provider record promptfooconfig.yaml --drift --strict -j 4
 
-    Exit codes: promptfoo's own (100: a row failed), also with --drift, unless promptfoo made no
-    recording at all (1); with --drift otherwise 0, or 1 with --strict where something drifted; 2
-    where CONFIG names no folder of cassettes, and promptfoo is not started.
+    \b
+    Exit codes, the first that fits:
+      2        an option that needs --drift, a folder that cannot be used; promptfoo is not started
+      1        with --drift: nothing was recorded
+      not 0    promptfoo's own, e.g. 100: a row failed; set PROMPTFOO_FAILED_TEST_EXIT_CODE=0 where
+               failed rows are no matter
+      1        with --drift --strict: something drifted, is missing or cannot be read
+      0        all else
     """
+    if not with_drift:
+        _refuse_without_drift()
+        refuse_without_folder(config)
     command = [*_promptfoo(program, config), "eval", "-c", str(config), "--no-cache", *arguments]
     environment = {**os.environ, "LOBU_CASSETTE_MODE": "record"}
     if not with_drift:
-        _refuse_without_folder(config)
         raise click.exceptions.Exit(_run(command, environment, stdout=None))
-    old = against or _folder_of(config)
+    old = against or folder_of(config)
+    if keep is not None:
+        refuse_to_keep_in(keep, old)
     with tempfile.TemporaryDirectory(prefix="lobu-drift-") as folder:
         new = (keep or Path(folder)).absolute()
         new.mkdir(parents=True, exist_ok=True)
-        told = {**environment, _FOLDER: str(new)}
+        told = {**environment, FOLDER: str(new)}
         code = _run(command, told, stdout=_STDERR)  # ours is for what drifted
         if not any(new.rglob("*.jsonl")):
             say(f"promptfoo ended with exit code {code}, and nothing was recorded.")
             raise click.exceptions.Exit(ExitCode.FAILED)
-        report_drift(
-            old, new, with_text=with_text, as_json=as_json, junit_path=junit_path, strict=strict
+        has_drifted = report_drift(
+            old, new, with_text=with_text, as_json=as_json, junit_path=junit_path
         )
-    if code not in (0, _ROW_FAILED):
+    if code:
+        say(f"promptfoo ended with exit code {code}{_ROW_FAILED if code == 100 else '.'}")
         raise click.exceptions.Exit(code)
+    if strict and has_drifted:
+        raise click.exceptions.Exit(ExitCode.FAILED)
 
 
-_FOLDER = "LOBU_CASSETTES"
+_ROW_FAILED: Final = (
+    ": a row failed, and so does this command. Where only drift counts: "
+    "PROMPTFOO_FAILED_TEST_EXIT_CODE=0"
+)
 
-_ROW_FAILED = 100
-"""promptfoo's exit code for a failed row, which is no matter of drift."""
+_STDERR: Final = 2
 
 
-_STDERR = 2
+_ONLY_WITH_DRIFT: Final = ("against", "keep", "with_text", "as_json", "junit_path", "strict")
+"""The parameters that only a comparison has."""
+
+
+def _refuse_without_drift() -> None:
+    """Refuse an option of --drift before the committed cassettes are overwritten.
+
+    Raises:
+        click.UsageError: one was given.
+    """
+    context = click.get_current_context()
+    for option in context.command.params:
+        if option.name not in _ONLY_WITH_DRIFT:
+            continue
+        if context.get_parameter_source(option.name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(
+                f"{option.opts[0]} needs --drift: without it the committed cassettes are recorded "
+                "anew, and nothing is compared"
+            )
 
 
 def _run(command: Sequence[str], environment: dict[str, str], *, stdout: int | None) -> int:
@@ -115,49 +155,3 @@ def _promptfoo(program: str | None, config: Path) -> list[str]:
 
     found = program or find_promptfoo([config.absolute().parent, Path.cwd()])
     return [str(found)] if found is not None else ["npx", "--yes", f"promptfoo@{FOR_ANY_NODE}"]
-
-
-def _refuse_without_folder(config: Path) -> None:
-    """Refuse what would make every row an error; a config that only promptfoo reads is let pass."""
-    from lobu_provider.cli.checks.config_file import read_config
-    from lobu_provider.structured_file import UnreadableFileError
-
-    if os.environ.get(_FOLDER, "").strip():
-        return
-    try:
-        entries = read_config(config).providers
-    except UnreadableFileError:
-        return
-    lacking = [entry.where for entry in entries if not entry.options["config"].get("cassettes")]
-    if lacking:
-        say(
-            f"error: {config}: no folder of cassettes is given in {', '.join(lacking)}, so each of "
-            "its rows would be an error. Add to its config:  cassettes: cassettes  "
-            f"or set {_FOLDER}."
-        )
-        raise click.exceptions.Exit(ExitCode.USAGE)
-
-
-def _folder_of(config: Path) -> Path:
-    """Return the folder of cassettes that all Lobu providers of a config share."""
-    from lobu_provider.cli.checks.config_file import read_config
-    from lobu_provider.structured_file import UnreadableFileError
-
-    try:
-        entries = read_config(config).providers
-    except UnreadableFileError as exc:
-        say(f"error: {exc}. {exc.fix} Or name the committed cassettes by --against.")
-        raise click.exceptions.Exit(ExitCode.USAGE) from None
-    named = {entry.options["config"].get("cassettes") for entry in entries} - {None, ""}
-    given = os.environ.get(_FOLDER, "").strip()
-    names = {given} if given else named
-    folders = {config.parent / Path(str(name)).expanduser() for name in names}
-    if len(folders) != 1:
-        found = ", ".join(sorted(map(str, folders))) or "none"
-        say(f"error: {config} names not one folder of cassettes but {found}. Give --against.")
-        raise click.exceptions.Exit(ExitCode.USAGE)
-    (folder,) = folders
-    if not folder.is_dir():
-        say(f"error: there is no folder {folder} to compare with. Record first, without --drift.")
-        raise click.exceptions.Exit(ExitCode.USAGE)
-    return folder

@@ -79,13 +79,17 @@ def convert(
     problems += _double_names(suites)
     if problems:
         raise SourceError(*problems)
-    suites = [replace(suite, notes=(*suite.notes, *_environment(suite))) for suite in suites]
+    suites = [replace(suite, notes=tuple(_notes(suite, grader))) for suite in suites]
     groups = _groups(suites, output)
     files = [_converted(path, group, grader) for path, group in groups.items()]
     notes = [note for suite in suites for note in suite.notes]
-    if grader:
-        notes = [note for note in notes if "name one with --grader" not in note.text]
     return Conversion(files, notes, sources.passed_over)
+
+
+def _notes(suite: Suite, grader: str | None) -> list[Note]:
+    """Return all that is to be told about a suite, without what a given grader settles."""
+    notes = [*suite.notes, *_environment(suite)]
+    return [note for note in notes if not grader or "name one with --grader" not in note.text]
 
 
 def _environment(suite: Suite) -> list[Note]:
@@ -139,7 +143,7 @@ def _groups(suites: Sequence[Suite], output: Path | None) -> dict[Path, list[Sui
 
 def _converted(path: Path, suites: list[Suite], grader: str | None) -> Converted:
     config = promptfoo_config(suites, grader)
-    notes = [note for suite in suites for note in suite.notes if note.kind != "todo"]
+    notes = [note for suite in suites for note in suite.notes]
     head = [_SCHEMA, "Written by `lobu-provider convert`."]
     for kind, title in KINDS.items():
         lines = [f"- {line}" for line in told_once([n for n in notes if n.kind == kind])]

@@ -128,6 +128,9 @@ def _test(
     else:  # promptfoo fills in templates in a text, and none in a list
         variables["transcript"] = list(case.turns)
         options["disableVarExpansion"] = True
+        if Literals.is_plain(case.turns[-1]):
+            # It is not sent: the web view opens no row whose prompt is empty.
+            variables["query"] = case.turns[-1]
     if literals.texts:
         variables[VARIABLE] = literals.texts
         options["disableVarExpansion"] = True

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from lobu_provider.cassettes.placeholders import ROLES, TIME_KEYS
+from lobu_provider.changed_keys import ABSENT, changed_keys
 from lobu_provider.drift.told_turns import Told
 from lobu_provider.events import Ephemeral, Event
 from lobu_provider.json_safe import json_key, json_words
@@ -19,6 +20,14 @@ _NO_BEHAVIOUR: Final = frozenset({*ROLES, *TIME_KEYS, "id"})
 _ABSENT: Final = "-"
 
 
+class KeyWords(NamedTuple):
+    """One argument that is another now, as words."""
+
+    key: str
+    old: str
+    new: str
+
+
 @dataclass(frozen=True)
 class Difference:
     """One thing that was, and is another now."""
@@ -28,6 +37,10 @@ class Difference:
     field: str
     old: str
     new: str
+    of: str = ""
+    """The tool, where ``old`` and ``new`` are its arguments."""
+    keys: tuple[KeyWords, ...] = ()
+    """The arguments that differ, where both are objects."""
 
 
 def differences(old: Told, new: Told, *, with_text: bool = False) -> list[Difference]:
@@ -78,10 +91,22 @@ def _of_turn(number: int, old: Turn, new: Turn, *, with_text: bool) -> Iterator[
 def _of_call(number: int, old: ToolCall, new: ToolCall) -> Iterator[Difference]:
     given = [call.data.get("input") for call in (old, new)]
     if json_key(given[0]) != json_key(given[1]):
-        told = [f"{old.name} {json_words(value)}" for value in given]
-        yield Difference(number, "arguments", *told)
+        before, after = (f"{old.name} {json_words(value)}" for value in given)
+        yield Difference(number, "arguments", before, after, old.name or "", _keys(*given))
     yield from _field(
         number, "tool error", f"{old.name} {_tool_error(old)}", f"{new.name} {_tool_error(new)}"
+    )
+
+
+def _keys(old: Any, new: Any) -> tuple[KeyWords, ...]:
+    if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
+        return ()
+    return tuple(
+        KeyWords(
+            change.key,
+            *(json_words(side[0]) if side else ABSENT for side in (change.old, change.new)),
+        )
+        for change in changed_keys(old, new)
     )
 
 

@@ -3,32 +3,69 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Final
 from xml.etree import ElementTree as Xml
 
+from lobu_provider.drift.comparison import Difference
 from lobu_provider.drift.folders import CaseDrift
 from lobu_provider.json_safe import safe_text
 
-_WIDEST = 60
+_WIDEST: Final = 60
+"""The characters of a cell."""
+_EXCERPT: Final = 24
+"""Of them, what an argument's value has when the name is long."""
+
+AFTER_MISSING: Final = (
+    "where its message was changed or its test removed, record the suite "
+    "(lobu-provider record), then clear up (lobu-provider cassettes prune)."
+)
+"""The next step for a conversation that was not recorded again."""
 
 
 def table(cases: Sequence[CaseDrift]) -> str:
-    """Return what drifted as a table, and a line that counts."""
+    """Return what drifted as a table, the next step for what is missing, and a line that counts."""
     rows = [("CASE", "TURN", "FIELD", "OLD", "NEW")]
     for case in cases:
+        name = _one_line(case.name, _WIDEST)
         if case.status in ("missing", "new", "unreadable"):
             said = {"missing": "was not recorded again", "new": "is new"}
-            rows.append((case.name, "", case.status, said.get(case.status, case.reason), ""))
+            told = said.get(case.status) or _one_line(case.reason, _WIDEST)
+            rows.append((name, "", case.status, told, ""))
         for one in case.differences:
             turn = "" if one.turn is None else str(one.turn)
-            rows.append((case.name, turn, one.field, one.old, one.new))
-    shown = [[_shortened(cell) for cell in row] for row in rows]
-    widths = [max(len(row[i]) for row in shown) for i in range(4)]
+            field = f"{one.field} of {one.of}" if one.keys else one.field
+            field = _one_line(field, _WIDEST)
+            rows += [(name, turn, field, old, new) for old, new in _sides(one)]
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
     lines = [
         "  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[4]]).rstrip()
-        for row in shown
+        for row in rows
     ]
-    return "\n".join([*(lines if len(rows) > 1 else []), summary(cases)])
+    missing = [f"missing: {AFTER_MISSING}"] if any(c.status == "missing" for c in cases) else []
+    return "\n".join([*(lines if len(rows) > 1 else []), *missing, summary(cases)])
+
+
+def _sides(one: Difference) -> Iterator[tuple[str, str]]:
+    """Yield what the columns OLD and NEW say: of arguments a row for each that differs."""
+    for key, old, new in one.keys:
+        name = _one_line(key, _WIDEST - _EXCERPT - 2)
+        before, after = _excerpts(old, new, _WIDEST - len(name) - 2)
+        yield f"{name}: {before}", f"{name}: {after}"
+    if not one.keys:
+        yield _excerpts(one.old, one.new, _WIDEST)
+
+
+def _excerpts(old: str, new: str, limit: int) -> tuple[str, str]:
+    """Return both in one line and short, each with the place where they begin to differ."""
+    old, new = ("\\n".join(text.splitlines()) for text in (old, new))
+    if max(len(old), len(new)) <= limit:
+        return old, new
+    same = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), None)
+    start = max(0, (min(len(old), len(new)) if same is None else same) - limit // 3)
+    before = "..." if start else ""
+    first, second = (_cut(f"{before}{text[start:]}", limit) for text in (old, new))
+    return first, second
 
 
 def summary(cases: Sequence[CaseDrift]) -> str:
@@ -54,7 +91,9 @@ def junit(cases: Sequence[CaseDrift]) -> str:
         element = Xml.SubElement(suite, "testcase", classname="drift", name=_xml(case.name))
         element.set("file", _xml(case.file))
         if case.status == "missing":
-            Xml.SubElement(element, "failure", message="It was not recorded again.")
+            Xml.SubElement(
+                element, "failure", message=f"It was not recorded again: {AFTER_MISSING}"
+            )
         elif case.status == "unreadable":
             Xml.SubElement(element, "error", message=_xml(case.reason))
         elif case.differences:
@@ -77,6 +116,9 @@ def _xml(text: str) -> str:
     return _NOT_XML.sub("?", safe_text(text))
 
 
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _WIDEST else f"{line[: _WIDEST - 3]}..."
+def _one_line(text: str, limit: int) -> str:
+    return _cut(" ".join(text.split()), limit)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."

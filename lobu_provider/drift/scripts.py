@@ -8,9 +8,20 @@ from typing import Any
 from lobu_provider.cassettes.reading import Cassette
 from lobu_provider.drift.told_turns import Told, attempts_of, told_by
 from lobu_provider.events import Ephemeral, Event
+from lobu_provider.scripted_gateway.cards import is_card
 from lobu_provider.turn import ToolCall, Turn
 
-_WIRE_KEYS = frozenset({"messageId", "timestamp", "type", "processedMessageIds", "turnMessageId"})
+_WIRE_KEYS = frozenset(
+    {
+        "messageId",
+        "originMessageId",
+        "processedMessageIds",
+        "timestamp",
+        "turnMessageId",
+        "type",
+    }
+)
+"""Made anew by the gateway that plays the script."""
 
 
 def script_of(cassette: Cassette) -> dict[str, Any]:
@@ -65,7 +76,7 @@ def _steps(turn: Turn, error: str | None) -> Iterator[dict[str, Any]]:
         yield {"tool": _tool(call)}
     for event in turn.interactions:
         if not isinstance(event, Ephemeral):
-            yield {"card": _card(event)}
+            yield _card(event)
     if turn.output:
         yield {"text": turn.output, "deltas": [turn.streamed_text or turn.output], "delay_ms": 0}
     for event in turn.interactions:
@@ -92,7 +103,7 @@ def _tool(call: ToolCall) -> dict[str, Any]:
 
 
 def _card(event: Event) -> dict[str, Any]:
-    return {
-        "type": event.name,
-        **{key: value for key, value in event.data.items() if key not in _WIRE_KEYS},
-    }
+    """Return a step for a card; one that scripts do not know is sent as the event that it is."""
+    own = {key: value for key, value in event.data.items() if key not in _WIRE_KEYS}
+    card = {"type": event.name, **own}
+    return {"card": card} if is_card(card) else {"event": event.name, "data": card}

@@ -12,9 +12,6 @@ from typing import Final
 
 from lobu_provider.new_project.lobu_project import Place
 
-PROMPTFOO: Final = "0.123.1"
-"""The version that the workflow runs: the newest that this package is tested with."""
-
 TESTS: Final = 3
 """How many tests the first config has."""
 
@@ -36,11 +33,14 @@ class NewFile:
     text: str
 
 
-def starter_files(place: Place, *, ci: bool = False, shards: int = 1) -> list[NewFile]:
+def starter_files(
+    place: Place, *, promptfoo: str, ci: bool = False, shards: int = 1
+) -> list[NewFile]:
     """Return the files of a first evaluation, without .gitignore.
 
     Args:
         place: where they belong.
+        promptfoo: the version that records and that the workflow runs.
         ci: also a GitHub Actions workflow, and the config's folder of recorded conversations.
         shards: on how many machines the workflow runs the tests.
     """
@@ -68,7 +68,7 @@ def starter_files(place: Place, *, ci: bool = False, shards: int = 1) -> list[Ne
             "folder": Path(shown).parent.as_posix(),
             "indexes": json.dumps(list(range(shards))),
             "shards": str(shards),
-            "package": f"promptfoo@{PROMPTFOO}",
+            "package": f"promptfoo@{promptfoo}",
         }
         name = "workflow-sharded.yml" if shards > 1 else "workflow.yml"
         made.append(NewFile(place.root / ".github/workflows/evals.yml", _filled(name, values)))

@@ -10,9 +10,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from lobu_provider.events import Event
 from lobu_provider.json_safe import json_safe, safe_text
-from lobu_provider.redaction import Redactor, without_named
+from lobu_provider.json_starts import start_of
+from lobu_provider.promptfoo.json_cuts import json_bytes
+from lobu_provider.promptfoo.structures import Taken
+from lobu_provider.redaction import Redactor, named_by_keys
+from lobu_provider.secret_names import hidden_in_json
 from lobu_provider.turn import ToolCall, Turn
 
 RETRIEVAL_TOOLS: Final = frozenset({"search_memory", "lobu_search_memory"})
@@ -24,7 +27,7 @@ _WIRE_KEYS: Final = frozenset({"messageId", "timestamp", "processedMessageIds", 
 _MAX_RAW: Final = 100_000
 """Characters that are kept of an event that is no JSON."""
 
-_GUESSING: Final = Redactor()
+_CUT: Final = "... [cut]"
 
 _MESSAGES: Final = json.JSONEncoder(ensure_ascii=False)
 """One for all: ``json.dumps`` would make a new one for each call."""
@@ -32,6 +35,8 @@ _MESSAGES: Final = json.JSONEncoder(ensure_ascii=False)
 
 def describe_turns(turns: Sequence[Turn], retrieval_tools: Iterable[str] = ()) -> dict[str, Any]:
     """Return the metadata that the turns give, all of it in the order in which it happened.
+
+    Before it is shown, :func:`hide_named` is to look at it.
 
     Args:
         turns: the turns of one conversation, a failed last one included.
@@ -79,7 +84,7 @@ def _turn(turn: Turn, number: int) -> dict[str, Any]:
         "mergedWith": list(turn.merged_with) or None,
         "awaitingHumanDecision": turn.awaiting_human_decision or None,
         "suggestions": list(turn.suggestions) or None,
-        "otherEvents": [_event(event) for event in turn.other_events] or None,
+        "otherEvents": [{"event": one.name, "data": one.data} for one in turn.other_events] or None,
         "error": turn.failure.code if turn.failure is not None else None,
     }
     return {
@@ -95,11 +100,36 @@ def _was_replaced(turn: Turn) -> bool:
     return turn.streamed_text.strip() != turn.output.strip()
 
 
-def _event(event: Event) -> dict[str, Any]:
-    data = without_named(json_safe(event.data))
-    if isinstance(raw := data.get("raw"), str):  # no JSON, but it may be meant as such
-        data["raw"] = _GUESSING.shortened(raw, _MAX_RAW)
-    return {"event": event.name, "data": data}
+def hide_named(metadata: Mapping[str, Any], max_bytes: int) -> Taken:
+    """Hide in ``otherEvents`` what their names tell to be secret; return what was cut for that.
+
+    Args:
+        metadata: of :func:`describe_turns`, without what has too many values; changed in place.
+        max_bytes: that the row may have. Of a turn's events no more characters are kept, as each
+            is searched for each secret.
+    """
+    cut = 0
+    for turn in metadata["turns"]:
+        events = [one for one in turn.get("otherEvents", ()) if isinstance(one, dict)]
+        if not events:  # there are none, or a note
+            continue
+        told = json_safe([event["data"] for event in events])
+        shown = _without_named(told, max_bytes)
+        turn["otherEvents"] = [
+            {**event, "data": data} for event, data in zip(events, shown, strict=False)
+        ]
+        size = json_bytes(told)
+        cut += size - json_bytes(shown) if size > max_bytes else 0
+    return Taken(frozenset({"turns[].otherEvents"} if cut else ()), cut)
+
+
+def _without_named(told: list[dict[str, Any]], max_bytes: int) -> list[dict[str, Any]]:
+    known = Redactor(named_by_keys(told))
+    kept: list[dict[str, Any]] = known.json(hidden_in_json(start_of(told, max_bytes, known, _CUT)))
+    for data in kept:
+        if isinstance(raw := data.get("raw"), str):  # no JSON, but it may be meant as such
+            data["raw"] = known.shortened(raw, _MAX_RAW)
+    return kept
 
 
 def _messages(turns: Iterable[Turn]) -> list[dict[str, str]]:

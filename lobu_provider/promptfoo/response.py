@@ -14,7 +14,7 @@ from lobu_provider.errors import Failure
 from lobu_provider.json_safe import MAX_DEPTH, json_safe, safe_text
 from lobu_provider.promptfoo.call_record import CallRecord, FailedAttempt
 from lobu_provider.promptfoo.json_cuts import json_bytes, json_text, utf8_length
-from lobu_provider.promptfoo.metadata import describe_turns, milliseconds
+from lobu_provider.promptfoo.metadata import describe_turns, hide_named, milliseconds
 from lobu_provider.promptfoo.session_ids import session_id_of
 from lobu_provider.promptfoo.size_limits import limit_metadata, limit_output, over_long_output
 from lobu_provider.promptfoo.structures import take_out_structures
@@ -43,6 +43,7 @@ def build_response(record: CallRecord) -> dict[str, Any]:
     # Each part is made JSON-safe once, what a gateway may nest before all else: that bounds it.
     described = _told(record)
     taken = take_out_structures(described, record.max_metadata_bytes)
+    cut = hide_named(described, record.max_metadata_bytes)
     told = json_safe(described, depth=MAX_DEPTH - 1)  # of the whole row
     text = json_text(told)
     if redactor.may_occur_in(text):
@@ -77,8 +78,12 @@ def build_response(record: CallRecord) -> dict[str, Any]:
     metadata = limit_metadata(
         {**names, **told, **ours},
         record.max_metadata_bytes,
-        size=taken.size + utf8_length(text) + json_bytes({**names, **ours}) - 1,  # "}{" is ","
-        taken_out=taken.labels,
+        size=taken.size
+        + cut.size
+        + utf8_length(text)
+        + json_bytes({**names, **ours})
+        - 1,  # "}{" is ","
+        taken_out=taken.labels | cut.labels,
     )
     response: dict[str, Any] = {"output": limit_output(output)}
     if failed is not None:

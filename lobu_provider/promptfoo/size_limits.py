@@ -65,11 +65,12 @@ def limit_metadata(
     Args:
         metadata: JSON-safe; not changed.
         max_bytes: the limit.
-        size: of the metadata before anything was taken out, where it is known.
+        size: of the metadata before anything was taken out, where it is known, if only roughly.
         taken_out: labels of what :func:`take_out_structures` took.
     """
     size = json_bytes(metadata) if size is None else size
-    if size <= max_bytes or "limitBytes" in metadata.get("truncated", {}):
+    fits = size <= max_bytes and not taken_out
+    if fits or "limitBytes" in metadata.get("truncated", {}):
         return metadata
     cut: dict[str, Any] = json_safe({k: v for k, v in metadata.items() if k not in _REPORT})
     parts = list(parts_of(cut))

@@ -53,7 +53,10 @@ def _pair_json(pair: Pair) -> dict[str, Any]:
         "change": "flip" if pair.is_flip else pair.change,
         "old": _json(pair.before),
         "new": _json(pair.now),
-        "tools": [{"turn": c.turn, "kind": c.kind, "change": c.text} for c in pair.tools],
+        "tools": [
+            {"turn": c.turn, "kind": c.kind, "change": c.text, "rows": c.rows, "of": c.of}
+            for c in pair.tools
+        ],
         "checksChanged": _checks_changed(pair),
         **({"reason": reason} if reason else {}),
     }
@@ -97,7 +100,7 @@ def comparison_text(found: Comparison) -> Iterator[str]:
                 yield f"    {reason_of(pair)}".replace("\n", "\n    ")
             if _checks_changed(pair):
                 yield "    its checks are others now"
-            yield from (f"    turn {change.turn}: {change.text}" for change in pair.tools)
+            yield from (f"    turn {change.turn}: {change.words}" for change in pair.tools)
         if len(pairs) > _MOST:
             yield f"  and {len(pairs) - _MOST} more"
     yield f"Unchanged: {sum(not _is_told(pair) for pair in found.pairs)}"
@@ -158,7 +161,7 @@ def _sections(found: Comparison) -> Iterator[tuple[str, list[Pair]]]:
 
 
 def _what(pair: Pair) -> str:
-    parts = [f"turn {change.turn}: {change.text}" for change in pair.tools]
+    parts = [f"turn {change.turn}: {change.words}" for change in pair.tools]
     if pair.change in ("regression", "unjudged"):
         parts.insert(0, reason_of(pair))
     if _checks_changed(pair):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ from lobu_provider.json_safe import json_safe
 from lobu_provider.results.documents import plain
 from lobu_provider.results.identity import identity_of
 from lobu_provider.results.outcomes import (
+    Check,
     checks_of,
     error_of,
     items,
@@ -16,6 +18,7 @@ from lobu_provider.results.outcomes import (
     metadata_of,
     number,
     outcome_of,
+    threw_in_a_check,
 )
 from lobu_provider.results.row_reading import provider_of
 from lobu_provider.results.texts import json_shown, reason, shown
@@ -40,17 +43,8 @@ def explain(row: Mapping[str, Any]) -> dict[str, Any]:
         "score": number(row.get("score")),
         "latencyMs": number(row.get("latencyMs")),
         "turns": _turns(row, metadata),
-        "checks": [
-            {
-                "type": check.kind,
-                "value": _optional(check.value),
-                "config": _optional(check.config),
-                "verdict": _verdict(check.passed, check.broken),
-                "score": check.score,
-                "reason": reason(check.reason, _MOST_TEXT),
-            }
-            for check in checks_of(row)
-        ],
+        "noTurns": _why_no_turns(row, outcome),
+        "checks": [_check(check) for check in checks_of(row)],
         "interactions": [
             json_shown(card, _MOST_ARGUMENTS) for card in items(metadata.get("interactions"))
         ],
@@ -60,21 +54,54 @@ def explain(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _check(check: Check) -> dict[str, Any]:
+    value = check.value
+    if check.turn is not None and isinstance(value, str) and value.startswith("{"):
+        given: str | None = shown(value, _MOST_ARGUMENTS)  # options, as JSON already
+    elif isinstance(value, str) and value.startswith("file://"):  # folders differ by machine
+        given = json_shown(re.split(r"[/\\]", value)[-1], _MOST_ARGUMENTS)
+    else:
+        given = _optional(value)
+    return {
+        "type": check.kind,
+        "turn": check.turn,
+        "value": given,
+        "config": _optional(check.config),
+        "verdict": "broken" if check.broken else "passed" if check.passed else "failed",
+        "score": check.score,
+        "reason": reason(check.reason, _MOST_TEXT),
+    }
+
+
 def _optional(value: Any) -> str | None:
     return json_shown(value, _MOST_ARGUMENTS) if value is not None else None
 
 
-def _verdict(passed: bool, broken: bool) -> str:
-    return "broken" if broken else "passed" if passed else "failed"
-
-
 def _turns(row: Mapping[str, Any], metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
     calls, turns = items(metadata.get("toolCalls")), items(metadata.get("turns"))
+    if not turns and _is_untold(row):
+        return []
     if not turns:
         said = mapping(row.get("prompt")).get("raw")
         output = mapping(row.get("response")).get("output")
         turns = [{"turn": 1, "user": said, "output": output}]
     return [_turn(turn, place, calls) for place, turn in enumerate(turns, start=1)]
+
+
+def _is_untold(row: Mapping[str, Any]) -> bool:
+    """Whether nothing tells what was said: the call failed before its first turn, or promptfoo
+    kept no response. The prompt is not it where the test has turns of its own."""
+    return bool(error_of(row)) or not mapping(row.get("response"))
+
+
+def _why_no_turns(row: Mapping[str, Any], outcome: str) -> str | None:
+    if _turns(row, metadata_of(row)):
+        return None
+    if outcome == "not run" or error_of(row).get("phase") in ("config", "create"):
+        return "nothing was sent to the agent"
+    if threw_in_a_check(row):
+        return "promptfoo keeps no answer where a check threw"
+    return "the results do not tell what was said"
 
 
 def _turn(turn: Mapping[str, Any], place: int, calls: list[Mapping[str, Any]]) -> dict[str, Any]:
@@ -114,6 +141,8 @@ def _texts(value: Any) -> list[str]:
 
 def transcript_lines(told: Mapping[str, Any]) -> Iterator[str]:
     """Yield the conversation of an explained row, a line for each thing that happened."""
+    if told["noTurns"]:
+        yield told["noTurns"]
     for turn in told["turns"]:
         timing = f" ({turn['latencyMs']:,.0f} ms)" if "latencyMs" in turn else ""
         yield f"turn {turn['turn']}{timing}"
@@ -138,7 +167,7 @@ def explanation_lines(told: Mapping[str, Any]) -> Iterator[str]:
     if told["fault"]:
         words = ", ".join(f"{key} {value}" for key, value in told["fault"].items())
         yield f"fault: {words}"
-    if told["error"] and told["outcome"] != "passed" and told["error"] not in _reasons(told):
+    if told["error"] and told["outcome"] != "passed" and not _is_told_by_a_check(told):
         yield f"error: {_indented(told['error'])}"
     yield ""
     yield from transcript_lines(told)
@@ -148,7 +177,8 @@ def explanation_lines(told: Mapping[str, Any]) -> Iterator[str]:
         yield "checks: none gave a verdict"
     for check in told["checks"]:
         given = "".join(f" {check[key]}" for key in ("value", "config") if check[key] is not None)
-        yield f"{check['verdict']}: {check['type']}{given}"
+        about = f"turn {check['turn']}: " if check["turn"] is not None else ""
+        yield f"{check['verdict']}: {about}{check['type']}{given}"
         if check["verdict"] != "passed":
             yield f"  {_indented(check['reason'])}"
     for name in ("warnings", "attempts"):
@@ -157,8 +187,8 @@ def explanation_lines(told: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{key}: {value}" for key, value in told["ids"].items())
 
 
-def _reasons(told: Mapping[str, Any]) -> set[str]:
-    return {check["reason"] for check in told["checks"]}
+def _is_told_by_a_check(told: Mapping[str, Any]) -> bool:
+    return any(check["reason"] and check["reason"] in told["error"] for check in told["checks"])
 
 
 def _indented(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -88,15 +87,14 @@ def _notes(run: Run) -> tuple[str, ...]:
     for number, facts in enumerate(run.files):
         if facts.filter_range is not None or facts.tests is None or facts.ended is False:
             continue  # a shard; nothing to count; or a run whose missing rows are told already
-        counts = Counter(row.prompt_idx for row in run.rows if row.file == number)
-        ran = max(counts.values(), default=0) // (facts.repeat or 1)
+        ran = len({row.test_idx for row in run.rows if row.file == number}) // (facts.repeat or 1)
         if 0 < ran < facts.tests:
             found.append(f"{facts.path} has {ran} of the config's {facts.tests} tests: a filter?")
     return tuple(found)
 
 
 _WHY = {
-    "grader": "a check broke (grader or the check's own code)",
+    "grader": "a check broke (its grader, its own code, or how it is written)",
     "infrastructure": "gateway, network, worker or model provider failed",
     "config": "the configuration or the test must change",
     "not run": "the run was interrupted or out of time",

@@ -79,7 +79,8 @@ def _said(value: Any) -> str:
         return " / ".join(_said(item) for item in value)
     if isinstance(value, Mapping):
         return _said(value.get("content", value.get("user", json_key(plain(dict(value))))))
-    return str(value)
+    text = str(value)
+    return text.rpartition("/")[2] if text.startswith("file://") else text
 
 
 def digest(value: Any) -> str:

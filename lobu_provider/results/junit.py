@@ -83,7 +83,8 @@ def _case(suite: str, name: str, row: Row) -> Iterator[str]:
 
 def details_of(row: Row) -> list[str]:
     """Return what helps to find out why a row did not pass, line by line."""
-    lines = [] if any(check.reason == row.reason for check in row.failed_checks) else [row.reason]
+    is_told = any(check.reason and check.reason in row.reason for check in row.failed_checks)
+    lines = [] if is_told else [row.reason]
     lines += [
         f"{'check broke' if check.broken else 'failed'}: {check.kind}: {check.reason}"
         for check in row.failed_checks

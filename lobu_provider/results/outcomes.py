@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, Literal, NamedTuple
 
@@ -16,10 +17,22 @@ UNJUDGED: Final = ("grader", "infrastructure", "config", "not run")
 
 _BROKEN: Final = (
     "Custom function threw error",
+    "Error running Python script",
     "Python code execution failed",
     "Ruby code execution failed",
+    "Invalid regex pattern",
+    "Webhook error",
+    "API key is not set",
 )
 """How promptfoo begins the reason of a check that threw; graders set ``graderError``."""
+_MISWRITTEN: Final = re.compile(r"\w+: the configuration is wrong: ")
+"""How a check of ours begins the reason when it cannot be meant as it is written."""
+_THROWN: Final = re.compile(
+    r"\n\s+at (?:async )?runAssertion(?:s|Internal)?\b"
+    r"|^Error: Unknown assertion type|^Error: Could not find entity: .* in module"
+    r"|^Error: lobu-provider: do not write not-"
+)
+"""In the error of a row whose JavaScript check threw: promptfoo drops answer and verdicts."""
 _NOT_RUN: Final = ("Evaluation exceeded max duration", "Error: Worker shutting down")
 
 
@@ -34,20 +47,48 @@ class Check(NamedTuple):
     score: float | None
     reason: str
     broken: bool
-    """It could not judge: the grader failed, or the check's own code threw."""
+    """It could not judge: the grader failed, its own code threw, or it is written wrongly."""
+    turn: int | None = None
+    """The turn that a check of ``turns`` is about, from 1."""
 
 
 def checks_of(row: Mapping[str, Any]) -> Iterator[Check]:
-    """Yield each assertion once. An assert-set is left out where its members follow it."""
-    components = mapping(row.get("gradingResult")).get("componentResults")
-    for component in components if isinstance(components, list) else ():
-        found = mapping(component)
-        nested = found.get("componentResults")
-        if mapping(found.get("metadata")).get("assertionSet") and nested:
+    """Yield each assertion once.
+
+    promptfoo writes the results inside a check a second time after it. An assert-set is left out
+    where its members follow it, ``turns`` where its own checks say the same.
+    """
+    given = mapping(row.get("gradingResult")).get("componentResults")
+    components = [mapping(one) for one in given] if isinstance(given, list) else []
+    place = 0
+    while place < len(components):
+        found = components[place]
+        place += 1
+        members = items(found.get("componentResults"))
+        if members and mapping(found.get("metadata")).get("assertionSet"):
             continue
-        yield _check(found)
-        if isinstance(nested, list):
-            yield from (_check(mapping(one)) for one in nested)
+        if components[place : place + len(members)] == members:
+            place += len(members)
+        yield from _with_members(found, members)
+
+
+def _with_members(
+    found: Mapping[str, Any], members: Sequence[Mapping[str, Any]]
+) -> Iterator[Check]:
+    whole = _check(found)
+    if not isinstance(whole.value, str) or not _TURNS.search(whole.value):
+        yield whole
+        yield from map(_check, members)
+        return
+    parts = [_check(one) for one in members]
+    if not parts or whole.passed != all(part.passed for part in parts):  # e.g. by a threshold
+        yield whole
+    for part in parts:
+        about = re.match(r"turn (\d{1,6}):", part.reason)
+        yield part._replace(turn=int(about[1]) if about else None)
+
+
+_TURNS: Final = re.compile(r":turns$")
 
 
 def _check(component: Mapping[str, Any]) -> Check:
@@ -64,7 +105,8 @@ def _check(component: Mapping[str, Any]) -> Check:
         score=number(component.get("score")),
         reason=why,
         broken=mapping(component.get("metadata")).get("graderError") is True
-        or why.startswith(_BROKEN),
+        or why.startswith(_BROKEN)
+        or _MISWRITTEN.match(why) is not None,
     )
 
 
@@ -90,7 +132,13 @@ def _of_error(row: Mapping[str, Any]) -> Outcome:
     text = row.get("error")
     if isinstance(text, str) and text.startswith(_NOT_RUN):
         return "not run"
-    return "infrastructure"
+    return "grader" if threw_in_a_check(row) else "infrastructure"
+
+
+def threw_in_a_check(row: Mapping[str, Any]) -> bool:
+    """Whether the row is an error because a check threw, after the agent had answered."""
+    text = row.get("error")
+    return not error_of(row) and isinstance(text, str) and _THROWN.search(text) is not None
 
 
 def error_of(row: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from lobu_provider.json_safe import json_key
 from lobu_provider.results.documents import plain
@@ -15,6 +15,16 @@ from lobu_provider.results.provider_references import is_meant
 _SPECIAL: Final = re.compile(r"[\\^$.*+?()\[\]{}|]")
 
 
+class Rerun(NamedTuple):
+    """How to run a test again."""
+
+    command: str
+    is_exact: bool
+    """Whether it is known to select this test alone, with those before it that it needs."""
+    begins_anew: bool
+    """Whether a conversation goes on in this test and the command does not select its begin."""
+
+
 def rerun_command(
     row: Mapping[str, Any],
     tests: Sequence[Any] | None,
@@ -22,10 +32,11 @@ def rerun_command(
     config: str | None = None,
     several_providers: bool = True,
     several_prompts: bool = False,
-) -> tuple[str, bool]:
-    """Return promptfoo's command line, and whether it is known to select this test alone.
+) -> Rerun:
+    """Return promptfoo's command line.
 
-    By the description where that is one of a kind, else by the test's place in the config.
+    By the description where that is one of a kind, else by the test's place in the config. Tests
+    before it with the same ``metadata.conversationId`` are selected too.
 
     Args:
         row: promptfoo's row.
@@ -36,24 +47,49 @@ def rerun_command(
     """
     test = mapping(row.get("testCase"))
     known = [test, *map(mapping, tests or ())]
-    filters = [_test_filter(test, tests)]
+    talk = mapping(test.get("metadata")).get("conversationId")
+    place = place_of_test(test, tests) if tests is not None else None
+    earlier = _earlier(talk, place, tests or ())
+    filters = [_test_filter(test, place, tests)]
+    if earlier and place is not None:
+        filters = [_conversation_filter([*earlier, place], tests or ())]
     if several_providers:
         filters.append(_provider_filter(mapping(row.get("provider")), known))
     if several_prompts:
         filters.append(_prompt_filter(mapping(row.get("prompt")), known))
     words = ["promptfoo", "eval", *(["-c", config] if config else [])]
     words += [word for given, _ in filters for word in given]
-    return shlex.join(words), all(exact for _, exact in filters)
+    begins_anew = talk is not None and earlier is None
+    return Rerun(shlex.join(words), all(exact for _, exact in filters), begins_anew)
 
 
 _Filter = tuple[list[str], bool]
 """Words of the command line, and whether they are known to select what is wanted alone."""
 
 
-def _test_filter(test: Mapping[str, Any], tests: Sequence[Any] | None) -> _Filter:
+def _earlier(talk: Any, place: int | None, tests: Sequence[Any]) -> list[int] | None:
+    """Return the places of the tests before it in the same conversation; ``None`` if unknown."""
+    talks = [mapping(mapping(one).get("metadata")).get("conversationId") for one in tests]
+    if talk is None or place is None or talks[place] != talk:
+        return None
+    return [number for number in range(place) if talks[number] == talk]
+
+
+def _conversation_filter(places: list[int], tests: Sequence[Any]) -> _Filter:
+    """By the descriptions where each is one of a kind, else all from the first to the last."""
+    all_names = [mapping(one).get("description") for one in tests]
+    names = [name for n in places if isinstance(name := all_names[n], str) and name]
+    if len(names) == len(places) and all(all_names.count(name) == 1 for name in names):
+        return ["--filter-pattern", f"^({'|'.join(map(_quoted, names))})$"], True
+    first, last = places[0], places[-1]
+    return ["--filter-range", f"{first}:{last + 1}"], len(places) == last + 1 - first
+
+
+def _test_filter(
+    test: Mapping[str, Any], place: int | None, tests: Sequence[Any] | None
+) -> _Filter:
     description = test.get("description")
     named = isinstance(description, str) and description != ""
-    place = _place(test, tests) if tests is not None else None
     alike = sum(mapping(one).get("description") == description for one in tests or ())
     whole = place is not None and tests is not None and not _is_split(mapping(tests[place]), test)
     if named and (tests is None or alike == 1 or place is None):
@@ -95,7 +131,7 @@ def _provider_pattern(provider: Mapping[str, Any]) -> str:
     return f"{_quoted(str(identifier).rpartition('/')[2])}$"
 
 
-def _place(test: Mapping[str, Any], tests: Sequence[Any]) -> int | None:
+def place_of_test(test: Mapping[str, Any], tests: Sequence[Any]) -> int | None:
     """Return the place of the only test in the config that the row can come from."""
     places = [place for place, one in enumerate(tests) if _may_be(mapping(one), test)]
     if len(places) > 1:
@@ -109,7 +145,7 @@ def _is_split(written: Mapping[str, Any], test: Mapping[str, Any]) -> bool:
     """Whether promptfoo makes several tests of the one in the config; it can only select all."""
     given = mapping(test.get("vars"))
     return any(
-        isinstance(value, list) and given.get(key) != value
+        isinstance(value, list) and not _is_same(key, value, given.get(key))
         for key, value in mapping(written.get("vars")).items()
     )
 
@@ -119,6 +155,12 @@ def _may_be(written: Mapping[str, Any], test: Mapping[str, Any]) -> bool:
         return False
     given = mapping(test.get("vars"))
     return all(
-        given.get(key) == value or (isinstance(value, list) and given.get(key) in value)
+        _is_same(key, value, given.get(key))
+        or (isinstance(value, list) and given.get(key) in value)
         for key, value in mapping(written.get("vars")).items()
     )
+
+
+def _is_same(key: str, written: Any, given: Any) -> bool:
+    """Whether a variable of a row is the config's; the extension puts a transcript into a list."""
+    return bool(given == written or (key == "transcript" and given == [written]))

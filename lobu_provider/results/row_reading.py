@@ -101,6 +101,8 @@ def _reason(row: Mapping[str, Any], failing: Sequence[Check], outcome: Outcome) 
         return reason(f"{failing[0].kind}: {failing[0].reason}")
     given = row.get("error") or mapping(row.get("gradingResult")).get("reason")
     text = reason(given) if isinstance(given, str) else ""
+    if outcome == "grader" and text:
+        return f"a check threw: {text}"
     return text or "promptfoo gives no reason"
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
+from lobu_provider.changed_keys import ABSENT, changed_keys
 from lobu_provider.results.rows import Call, Row
 from lobu_provider.results.texts import json_shown
 
@@ -23,6 +24,14 @@ class ToolChange:
     """From 1."""
     kind: Literal["sequence", "arguments"]
     text: str
+    rows: int = 1
+    """How many of the rows now have it."""
+    of: int = 1
+
+    @property
+    def words(self) -> str:
+        """The difference, with its count where not all rows have it."""
+        return self.text if self.rows == self.of else f"{self.rows} of {self.of}: {self.text}"
 
 
 def tool_changes(
@@ -31,7 +40,8 @@ def tool_changes(
     """Return what the agent now calls otherwise.
 
     Over repeats the commonest conversation counts on each side, and only where the other side
-    never had it: an agent that varies has not changed.
+    never had it: an agent that varies has not changed. Beside it each sequence of tools counts
+    that no row before had, with the number of rows that have it now.
 
     Args:
         old: the rows of a test before.
@@ -41,24 +51,35 @@ def tool_changes(
     before, after = _conversations(old, ignored), _conversations(new, ignored)
     if not before or not after:
         return []
-    common_before, common_after = _commonest(before), _commonest(after)
-    known = {_key(turns, ignored) for turns in before}
-    kept = {_key(turns, ignored) for turns in after}
-    if _key(common_after, ignored) in known and _key(common_before, ignored) in kept:
-        return []
-    return list(_differences(common_before, common_after, ignored))
+    (was, _), (now, _) = before[0], after[0]
+    known = {_key(turns, ignored) for turns, _ in before}
+    kept = {_key(turns, ignored) for turns, _ in after}
+    has_moved = _key(now, ignored) not in known or _key(was, ignored) not in kept
+    names = {_names(turns) for turns, _ in before}
+    found = Counter[tuple[int, Literal["sequence", "arguments"], str]]()
+    for turns, count in after:
+        if turns is now and has_moved:
+            told = list(_differences(was, turns, ignored))
+        elif _names(turns) not in names:
+            told = [one for one in _differences(was, turns, ignored) if one.kind == "sequence"]
+        else:
+            told = []
+        for one in told:
+            found[one.turn, one.kind, one.text] += count
+    of = sum(count for _, count in after)
+    return [ToolChange(*change, rows=rows, of=of) for change, rows in found.items()]
 
 
-def _conversations(rows: Iterable[Row], ignored: frozenset[str]) -> list[Turns]:
-    """The conversations that came to their end, commonest first."""
+def _conversations(rows: Iterable[Row], ignored: frozenset[str]) -> list[tuple[Turns, int]]:
+    """The conversations that came to their end, with the rows of each; commonest first."""
     judged = [row for row in rows if row.outcome in ("passed", "failed") and row.code is None]
     counts = Counter(_key(row.turns, ignored) for row in judged if row.turns is not None)
     first = {_key(row.turns, ignored): row.turns for row in judged if row.turns is not None}
-    return [first[key] for key, _ in counts.most_common()]
+    return [(first[key], count) for key, count in counts.most_common()]
 
 
-def _commonest(conversations: list[Turns]) -> Turns:
-    return conversations[0]
+def _names(turns: Turns) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(call.name for call in turn) for turn in turns)
 
 
 def _key(turns: Turns, ignored: frozenset[str]) -> Any:
@@ -108,15 +129,15 @@ def _argument_words(old: Call, new: Call) -> str:
     before, after = _arguments(old), _arguments(new)
     if not (isinstance(before, dict) and isinstance(after, dict)):
         return f"{old.arguments or 'no arguments'} -> {new.arguments or 'no arguments'}"
-    parts = []
-    for key in dict.fromkeys([*before, *after]):
-        if key not in after:
-            parts.append(f"{key}: {json_shown(before[key], 200)} -> absent")
-        elif key not in before:
-            parts.append(f"{key}: absent -> {json_shown(after[key], 200)}")
-        elif before[key] != after[key]:
-            parts.append(f"{key}: {json_shown(before[key], 200)} -> {json_shown(after[key], 200)}")
+    parts = [
+        f"{change.key}: {_side(change.old)} -> {_side(change.new)}"
+        for change in changed_keys(before, after)
+    ]
     return "; ".join(parts) or "they differ beyond what is kept of them"
+
+
+def _side(value: tuple[Any, ...]) -> str:
+    return json_shown(value[0], 200) if value else ABSENT
 
 
 def _arguments(call: Call) -> Any:

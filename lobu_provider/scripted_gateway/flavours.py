@@ -137,12 +137,11 @@ class Wording:
         return new_id()
 
     def _fill_approval(self, data: dict[str, Any]) -> None:
-        """Add what every approval card has."""
-        data.setdefault("mcpId", "lobu-memory")
-        data.setdefault("toolName", "save_memory")
-        data.setdefault("args", {})
-        data.setdefault("grantPattern", f"/mcp/{data['mcpId']}/tools/{data['toolName']}")
-        data.setdefault("durationOptions", ["1h", "24h", "always"])
+        """Add what every approval card of a tool of an MCP server has."""
+        if "mcpId" in data:
+            data.setdefault("args", {})
+            data.setdefault("grantPattern", f"/mcp/{data['mcpId']}/tools/{data['toolName']}")
+            data.setdefault("durationOptions", ["1h", "24h", "always"])
         if self.flavour == "f11":
             data.setdefault("originMessageId", self.message_id)
             data.setdefault("processedMessageIds", list(self.processed))

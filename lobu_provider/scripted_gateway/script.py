@@ -11,8 +11,9 @@ from typing import Annotated, Any, Final, Literal, get_args
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from lobu_provider.errors import ConfigError, config_error
+from lobu_provider.scripted_gateway.cards import CardSpec, ScriptModel, SuggestedMessage
 from lobu_provider.scripted_gateway.frames import Framing
-from lobu_provider.scripted_gateway.steps import ScriptModel, Step, ToolCallSpec
+from lobu_provider.scripted_gateway.steps import Step, ToolCallSpec
 
 Flavour = Literal["u11", "f11", "n"]
 """Which gateway versions' wording: stock 11, the patched 11 that many run, 20.1 and later."""
@@ -188,8 +189,11 @@ def _explained(error: ValidationError, source: str) -> ConfigError:
         if item["type"] == "extra_forbidden":
             lines.append(f"  {_json_path(loc[:-1])}: {_unknown_key(str(loc[-1]), loc[:-1])}")
             continue
+        if item["type"] == "missing":
+            lines.append(f"  {_json_path(loc)}: it is needed, and not given")
+            continue
         expected = item["msg"].removeprefix("Value error, ")
-        got = "" if item["type"] == "missing" else f", got {_shown(item['input'])}"
+        got = f", got {_shown(item['input'])}"
         lines.append(f"  {_json_path(loc)}: {expected}{got}")
     hidden = error.error_count() - len(lines)
     if hidden > 0:
@@ -208,9 +212,9 @@ def _unknown_key(key: str, owner: tuple[int | str, ...]) -> str:
     return f"{key!r} is not a key here. {hint}Known keys: {', '.join(known)}."
 
 
-def _step_models() -> dict[str, type[ScriptModel]]:
-    """Return each step's model by its tag, as tags stand in pydantic's error paths."""
-    union, _ = get_args(Step)
+def _tagged(kinds: Any) -> dict[str, type[ScriptModel]]:
+    """Return each step's or card's model by its tag, as tags stand in pydantic's error paths."""
+    union, _ = get_args(kinds)
     return {tag.tag: model for model, tag in map(get_args, get_args(union))}
 
 
@@ -223,7 +227,9 @@ MODELS: Final[dict[str, type[ScriptModel]]] = {
     "events": Fault,
     "delete": Fault,
     "tool": ToolCallSpec,
-    **_step_models(),
+    "prompts": SuggestedMessage,
+    **_tagged(Step),
+    **_tagged(CardSpec),
 }
 """The model of an object by the last name on its path."""
 

@@ -19,15 +19,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
-
-class ScriptModel(BaseModel):
-    """Base of the script's models: frozen, strict types, no unknown keys."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, defer_build=True, populate_by_name=False
-    )
+from lobu_provider.scripted_gateway.cards import CardSpec, ScriptModel
 
 
 def _deltas(value: Any) -> Any:
@@ -81,14 +75,6 @@ class DelayStep(ScriptModel):
     """Nothing happens for a while."""
 
     delay_ms: int = Field(ge=0)
-
-
-class CardSpec(BaseModel):
-    """A card; keys beside ``type`` are the event's own, ids are generated unless given."""
-
-    model_config = ConfigDict(extra="allow", frozen=True, strict=True, defer_build=True)
-
-    type: Literal["question", "tool-approval", "link-button", "suggestion"]
 
 
 class CardStep(ScriptModel):

@@ -92,9 +92,8 @@ class _Turn:
         elif isinstance(step, DelayStep):
             self.at_ms += step.delay_ms
         elif isinstance(step, CardStep):
-            body = step.card.model_dump()
             self.asked = self.asked or step.card.type == "question"
-            self.put(self.wording.card(body, self.stamp))
+            self.put(self.wording.card(step.card.body(), self.stamp))
         elif isinstance(step, StatusStep):
             self.put(self.wording.status(step.status, self.at_ms // 1000, self.stamp))
         elif isinstance(step, EphemeralStep):
@@ -105,6 +104,7 @@ class _Turn:
             if step.complete is not False:
                 self.complete(step.complete)
         elif isinstance(step, EventStep):
+            self.asked = self.asked or step.event == "question"
             self.put(self.wording.custom(step.event, step.data, self.stamp))
         elif isinstance(step, RawStep):
             self.put(RawBytes(step.raw.encode()))

@@ -95,7 +95,9 @@ class Turns:
         self.approvals.update(
             str(timed.frame.data["requestId"])
             for timed in frames
-            if isinstance(timed.frame, Event) and timed.frame.name == "tool-approval"
+            if isinstance(timed.frame, Event)
+            and timed.frame.name == "tool-approval"
+            and "requestId" in timed.frame.data
         )
         session.schedule(frames, start)
         session.active_ms = self._now_ms()

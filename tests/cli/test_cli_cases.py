@@ -143,6 +143,36 @@ def test_a_split_transcript_is_shown_as_the_error_that_it_will_be(listed: Any) -
     assert "single string 'a', not a list" in found["tests"][0]["turns"][0]
 
 
+def test_the_turns_of_a_file_are_shown(listed: Any, folder: Path) -> None:
+    (folder / "turns").mkdir()
+    (folder / "turns" / "a.yaml").write_text("- Hello\n- {user: Yes}\n- 2026-01-02 is fine\n")
+    (folder / "turns" / "b.json").write_text('["Hi", "No"]')
+
+    def turns(reference: str, **options: Any) -> list[list[str]]:
+        test = {"vars": {"transcript": reference, "query": "q"}, "assert": [CHECK], **options}
+        return [one["turns"] for one in listed({**BASE, "tests": [test]})["tests"]]
+
+    hello = ["Hello", "Yes", "2026-01-02 is fine"]
+    assert turns("file://turns/a.yaml") == [hello]
+    assert turns("file://turns/a.yaml", options={"disableVarExpansion": True}) == [hello]
+    assert turns(f"file://{folder}/turns/b.json") == [["Hi", "No"]]
+    assert turns("file://turns/*") == [hello, ["Hi", "No"]]  # promptfoo makes a test of each
+
+
+def test_a_file_of_turns_that_cannot_be_shown_says_why(listed: Any, folder: Path) -> None:
+    (folder / "broken.yaml").write_text("- [")
+    (folder / "text.txt").write_text("hello")
+    told = {}
+    for name in ("none.yaml", "broken.yaml", "text.txt", "made.py"):
+        test = {"vars": {"transcript": f"file://{name}", "query": "q"}, "assert": [CHECK]}
+        ((told[name],),) = [one["turns"] for one in listed({**BASE, "tests": [test]})["tests"]]
+    assert "none.yaml cannot be read: No such file" in told["none.yaml"]
+    assert "Check the path" in told["none.yaml"]
+    assert "broken.yaml" in told["broken.yaml"]
+    assert "disableVarExpansion" in told["text.txt"]  # the remedy
+    assert told["made.py"] == "(made by file://made.py, which only promptfoo can run)"
+
+
 def test_a_test_s_own_repeat_and_providers_count(listed: Any) -> None:
     config = {
         **BASE,

@@ -8,18 +8,28 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
 
+import click
 import pytest
 
 from lobu_provider import LobuProvider
+from lobu_provider.cli.record import _ONLY_WITH_DRIFT, record
 from lobu_provider.event_loop import run
 from tests.cli.conftest import RunCli
 from tests.wire.wire_recordings import FOLDER
 
 
-def recorded(folder: Path, message: str, *, tool: str = "look_up", run_id: str = "eval-1") -> None:
+def recorded(
+    folder: Path,
+    message: str,
+    *,
+    tool: str = "look_up",
+    run_id: str = "eval-1",
+    given: dict[str, Any] | None = None,
+) -> None:
     """Record one conversation with an agent that calls one tool."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    steps = [{"tool": {"name": tool, "input": {"id": 7}}}, {"text": "Found.", "delay_ms": 0}]
+    arguments = {"id": 7} if given is None else given
+    steps = [{"tool": {"name": tool, "input": arguments}}, {"text": "Found.", "delay_ms": 0}]
     script = folder.parent / "script.json"
     script.write_text(json.dumps({"version": 1, "replies": [{"steps": steps}]}), "utf-8")
     config = {"agent": "a", "gateway": f"script:{script}", "cassettes": str(folder)}
@@ -199,6 +209,68 @@ def test_record_with_drift_leaves_the_committed_files_as_they_are(
     assert ran.exit_code == 1
     assert json.loads(ran.stdout)[0]["differences"][0]["new"] == "search"
     assert {file: file.read_bytes() for file in (path.parent / "old").iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--against", "."], ["--keep", "new"], ["--text"], ["--json"], ["--junit", "x"], ["--strict"]],
+)
+def test_record_refuses_an_option_of_drift_without_it_before_anything_is_overwritten(
+    run_cli: RunCli, tmp_path: Path, words: list[str]
+) -> None:
+    path = suite(tmp_path)
+    ran = run_cli("record", str(path), *words, "--promptfoo", str(path.parent / "promptfoo"))
+    assert (ran.exit_code, (path.parent / "told.json").exists()) == (2, False)
+    assert f"{words[0]} needs --drift: without it the committed cassettes" in ran.stderr
+
+
+def test_every_option_that_says_with_drift_is_refused_without_it() -> None:
+    options = [one for one in record.params if isinstance(one, click.Option)]
+    said = {one.name for one in options if str(one.help).startswith("With --drift")}
+    assert said == set(_ONLY_WITH_DRIFT)
+
+
+@pytest.mark.parametrize("keep", ["old", "old/tonight", "yesterday"])
+def test_record_with_drift_keeps_nothing_where_older_recordings_would_count_as_its_own(
+    run_cli: RunCli, tmp_path: Path, keep: str
+) -> None:
+    path = suite(tmp_path)
+    for name in ("old", "yesterday"):
+        recorded(path.parent / name, "Find it.")
+    options = ["--drift", "--keep", str(path.parent / keep)]
+    ran = run_cli("record", str(path), *options, "--promptfoo", str(path.parent / "promptfoo"))
+    assert (ran.exit_code, (path.parent / "told.json").exists()) == (2, False)
+    assert f"--keep {path.parent / keep} " in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "tool", "expected"),
+    [(0, "search", 0), (0, "look_up", 1), (100, "search", 100), (100, "look_up", 100), (3, "x", 3)],
+)
+def test_record_with_drift_ends_as_promptfoo_did_and_else_by_what_drifted(
+    run_cli: RunCli, tmp_path: Path, code: int, tool: str, expected: int
+) -> None:
+    path = suite(tmp_path, code=code)
+    recorded(path.parent / "old", "Find it.", tool=tool, given={})
+    program = str(path.parent / "promptfoo")
+    ran = run_cli("record", str(path), "--drift", "--strict", "--promptfoo", program)
+    assert ran.exit_code == expected
+    assert "1 conversations: " in ran.stdout
+    assert ("PROMPTFOO_FAILED_TEST_EXIT_CODE=0" in ran.stderr) == (code == 100)
+    loose = run_cli("record", str(path), "--drift", "--promptfoo", program)
+    assert loose.exit_code == code
+
+
+def test_record_with_drift_ends_with_1_where_nothing_was_recorded(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    path = suite(tmp_path)
+    recorded(path.parent / "old", "Find it.")
+    program = path.parent / "promptfoo"
+    program.write_text("#!/bin/sh\nexit 100\n")
+    ran = run_cli("record", str(path), "--drift", "--promptfoo", str(program))
+    assert ran.exit_code == 1
+    assert "ended with exit code 100, and nothing was recorded" in ran.stderr
 
 
 def test_record_with_drift_needs_something_to_compare_with(run_cli: RunCli, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ def test_the_config_stands_beside_the_evals_and_the_report_says_what_was_lost(
     assert "switched-off (enabled): false: the case is left out" in result.stdout
     assert "To do before a run:" in result.stdout
     assert f"npx promptfoo@0.121.20 eval -c {config.relative_to(project)}" in result.stdout
+    assert "export LOBU_GATEWAY=... LOBU_TOKEN=..." in result.stdout
     assert len(yaml.safe_load(config.read_text("utf-8"))["tests"]) == 6
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 
 import pytest
 import yaml
+
+from lobu_provider.cli.checks.promptfoo_tool import FOR_ANY_NODE
 
 from .conftest import RunCli
 
@@ -134,6 +137,27 @@ def test_shards_need_the_workflow_and_enough_tests(run_cli: RunCli, folder: Path
     assert shard["strategy"]["matrix"]["index"] == [0, 1, 2, 3]
     assert shard["env"]["LOBU_CASSETTE_MODE"] == "replay"
     assert workflow["jobs"]["gate"]["needs"] == "shard"
+
+
+@pytest.mark.parametrize("shards", ["1", "3"])
+def test_recording_the_workflow_and_its_comment_name_one_version_of_promptfoo(
+    run_cli: RunCli, folder: Path, shards: str
+) -> None:
+    said = run_cli("init", "--ci", "--shards", shards).stdout
+    workflow = (folder / ".github/workflows/evals.yml").read_text("utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs/new-project.md").read_text("utf-8")
+    commands = re.findall(r"npx (?:--yes )?(promptfoo\S*) eval", "\n".join([said, workflow, page]))
+    assert len(commands) == 5
+    assert set(commands) == {f"promptfoo@{FOR_ANY_NODE}"}
+
+
+def test_every_row_of_the_new_config_has_a_prompt_that_the_web_view_can_open(
+    run_cli: RunCli, folder: Path
+) -> None:
+    assert run_cli("init").exit_code == 0
+    for test in config_in(folder)["tests"]:
+        variables = test["vars"]
+        assert variables["query"] in variables.get("transcript", [variables["query"]])
 
 
 @pytest.mark.parametrize("shards", ["1", "3"])

@@ -128,7 +128,9 @@ def test_explain_without_a_test_shows_the_first_failure(run_cli: RunCli) -> None
     found = run_cli("explain", REAL)
     assert found.stdout.startswith("FAILED: flaky shipping")
     assert "again: promptfoo eval --filter-pattern '^flaky shipping$'" in found.stdout
-    assert found.stderr.startswith("Not shown: 'refunds an order (other)', 'parcel | fails")
+    unknown, other = found.stderr.splitlines()
+    assert "do not tell which config file" in unknown
+    assert other.startswith("Not shown: 'refunds an order (other)', 'parcel | fails")
     assert found.stderr.endswith(". Choose by TEST and --provider.\n")
 
 
@@ -201,10 +203,62 @@ def test_the_command_that_runs_a_test_again_admits_providers_of_one_name(
     assert (found["rerunIsExact"], found["alsoFit"]) == (False, [])
 
 
-def test_explain_of_a_run_that_passed_asks_for_a_name(run_cli: RunCli, results: Any) -> None:
-    path = results("r.json", made("a"))
-    assert "Every row passed" in run_cli("explain", path).stderr
+def test_explain_of_a_run_that_passed_says_so_and_stops_no_script(
+    run_cli: RunCli, results: Any
+) -> None:
+    path = results("r.json", made("a"), made("b"))
+    found = run_cli("explain", path)
+    assert (found.exit_code, found.stderr) == (0, "")
+    assert found.stdout == "Every row passed. Name the TEST to be shown: 'a', 'b'\n"
+    told = json.loads(run_cli("explain", path, "--json").stdout)
+    assert told == {"test": None, "outcome": "passed", "alsoFit": ["a", "b"]}
     assert run_cli("explain", path, "a").stdout.startswith("PASSED: a")
+
+
+def test_explain_of_a_run_without_rows_does_not_say_that_they_passed(
+    run_cli: RunCli, results: Any
+) -> None:
+    found = run_cli("explain", results("r.json"))
+    assert (found.exit_code, "There are no rows" in found.stderr) == (2, True)
+
+
+def test_explain_takes_the_number_that_cases_gives_where_no_test_has_that_name(
+    run_cli: RunCli, results: Any
+) -> None:
+    path = results("r.json", made("one of 2"), made("second", provider="x"), made("third"))
+    assert run_cli("explain", path, "2").stdout.startswith("PASSED: second")
+    assert "No test '4'" in run_cli("explain", path, "4").stderr
+    named = results("n.json", made("2"), made("second"))
+    assert run_cli("explain", named, "2").stdout.startswith("PASSED: 2")
+
+
+def test_explain_asks_for_the_config_unless_this_folder_has_the_one_of_the_test(
+    run_cli: RunCli, results: Any, folder: Path
+) -> None:
+    path = results("r.json", made("a"))
+
+    def is_asked() -> bool:
+        found = run_cli("explain", path, "a")
+        told = json.loads(run_cli("explain", path, "a", "--json").stdout)
+        asked = "name it by -c" in found.stderr
+        assert told["rerunConfigIsKnown"] is not asked
+        return asked
+
+    assert is_asked()
+    config = folder / "promptfooconfig.json"
+    config.write_text(json.dumps({"tests": [{"description": "b", "vars": {"query": "b"}}]}))
+    assert is_asked()
+    config.write_text(json.dumps({"tests": [{"description": "a", "vars": {"query": "a"}}]}))
+    assert not is_asked()
+    found = run_cli("explain", path, "a", "-c", "promptfooconfig.json")
+    assert found.stderr == ""
+
+
+def test_explain_tells_of_a_conversation_that_would_begin_anew(
+    run_cli: RunCli, results: Any
+) -> None:
+    path = results("r.json", made("a", metadata={"conversationId": "c"}))
+    assert "the agent then sees a new one" in run_cli("explain", path, "a").stderr
 
 
 @pytest.mark.parametrize(("verdicts", "code"), [("pp", 0), ("pf", 1), ("pi", 3), ("", 3)])

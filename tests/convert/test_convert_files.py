@@ -30,6 +30,27 @@ def test_the_head_tells_what_was_not_carried_over() -> None:
     assert any("refund-order (fake_tools)" in line for line in head)
 
 
+def test_the_head_tells_what_is_to_do_before_a_run_and_not_what_an_option_has_done() -> None:
+    evals = SOURCES / "agents/support/evals"
+    (file,) = convert([evals]).files
+    (named,) = convert([evals], grader="openai:chat:x").files
+    assert "# To do before a run:\n# - " in file.text
+    assert "the format names no grading model; name one with --grader" in file.text
+    assert "To do before a run" not in named.text
+
+
+def test_a_conversation_has_its_last_turn_for_a_prompt_unless_promptfoo_would_change_it(
+    write: Write,
+) -> None:
+    check = "assert: [{type: contains, value: x}]"
+    turns = f"turns:\n  - {{content: One.}}\n  - {{content: 'TEXT', {check}}}"
+    write("evals/plain.yaml", f"name: plain\n{turns.replace('TEXT', 'Two.')}\n")
+    path = write("evals/braces.yaml", f"name: braces\n{turns.replace('TEXT', 'Two {{x}}.')}\n")
+    tests = converted_tests(path.parent)
+    assert tests["plain"]["vars"]["query"] == "Two."
+    assert "query" not in tests["braces"]["vars"]
+
+
 def test_texts_of_several_lines_are_blocks() -> None:
     assert write_yaml({"value": "one\ntwo\n"}) == "value: |\n  one\n  two\n"
 

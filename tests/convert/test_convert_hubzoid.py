@@ -161,7 +161,7 @@ def test_a_heading_in_a_fenced_block_and_an_unknown_one_belong_to_their_section(
 def test_a_turn_whose_heading_says_more_is_a_turn(write: Write, heading: str) -> None:
     path = write("case.md", f"## Turn 1\na\n## {heading}\nb\n")
     (test,) = converted_tests(path).values()
-    assert test["vars"] == {"transcript": ["a", "b"]}
+    assert test["vars"] == {"transcript": ["a", "b"], "query": "b"}
 
 
 def test_what_stands_before_the_first_section_is_told(write: Write) -> None:

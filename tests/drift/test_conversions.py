@@ -74,6 +74,13 @@ def test_what_is_no_recording_is_refused_with_the_reason(tmp_path: Path) -> None
             {"text": "x"},
         ],
         [{"card": {"type": "question", "question": "Sure?", "options": ["Yes"]}}],
+        [
+            {"card": {"type": "tool-approval", "mcpId": "hotel", "toolName": "book_room"}},
+            {"text": "I asked."},
+        ],
+        # of a gateway that words its cards otherwise
+        [{"event": "tool-approval", "data": {"type": "tool-approval", "tool": "book_room"}}],
+        [{"event": "question", "data": {"type": "question", "prompt": "Sure?"}}],
         [{"ephemeral": "Sign in."}],
         [{"error": "400 Bad request"}],
         [{"text": "Half"}, {"complete": False}],

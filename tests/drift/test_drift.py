@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from typing import Any
 from xml.etree import ElementTree as Xml
@@ -70,8 +71,8 @@ async def test_the_same_behaviour_is_no_drift_though_ids_times_and_words_are_oth
             (1, "tool error", "look_up ok", "look_up failed"),
         ),
         (
-            [CALL, {"card": {"type": "suggestion", "prompts": ["More"], "size": 2}}, SAY],
-            (1, "cards", "-", 'suggestion {"size": 2, "type": "suggestion"}'),
+            [CALL, {"card": {"type": "link-button", "url": "https://x.example"}}, SAY],
+            (1, "cards", "-", 'link-button {"type": "link-button", "url": "https://x.example"}'),
         ),
     ],
 )
@@ -79,6 +80,49 @@ async def test_each_change_is_told_with_its_turn(
     suite: Suite, after: list[Any], expected: tuple[Any, ...]
 ) -> None:
     assert await drift(suite, [CALL, SAY], after) == [expected]
+
+
+def called(**given: Any) -> dict[str, Any]:
+    return {"tool": {"name": "mcp__hotel__search_rooms", "input": given}}
+
+
+async def test_the_table_shows_the_arguments_that_differ_key_by_key_and_json_the_whole(
+    suite: Suite,
+) -> None:
+    long = "very " * 30
+    guest = {"name": "Ada", "note": f"a {long}quiet room"}
+    before = called(city="Ghent", **{"from": "2026-12-10"}, nights=2, guest=guest)
+    guest = {"note": f"a {long}loud  room"}
+    after = called(city="Ghent", **{"from": "2026-12-11"}, guest=guest, pets=True)
+    case = await compared(suite, [before, SAY], [after, SAY])
+    field = "arguments of mcp__hotel__search_rooms"
+    rows = [line.partition(f"  {field}  ")[2] for line in table([case]).splitlines()[1:-1]]
+    assert {tuple(re.split(r" {2,}(?=[a-z.]+: )", row)) for row in rows} == {
+        ('from: "2026-12-10"', 'from: "2026-12-11"'),
+        ("nights: 2", "nights: absent"),
+        ('guest.name: "Ada"', "guest.name: absent"),
+        (
+            'guest.note: ... very very very quiet room"',
+            'guest.note: ... very very very loud  room"',
+        ),
+        ("pets: absent", "pets: true"),
+    }
+    (told,) = case.told()["differences"]
+    assert f"a {long}quiet room" in told["old"]
+    assert f"a {long}loud  room" in told["new"]
+
+
+async def test_a_long_text_shows_where_it_begins_to_differ(suite: Suite) -> None:
+    said = "The same words again and again, so that a cell is full before they end: "
+    case = await compared(
+        suite,
+        [{"text": f"{said}yes.", "delay_ms": 0}],
+        [{"text": f"{said}no.", "delay_ms": 0}],
+        with_text=True,
+    )
+    told = table([case]).splitlines()[1]
+    assert "they end: yes.  " in told
+    assert told.endswith("they end: no.")
 
 
 async def test_another_end_is_told_and_so_are_the_turns_that_did_not_come(suite: Suite) -> None:
@@ -108,9 +152,13 @@ async def test_what_is_missing_new_or_unreadable_is_told(suite: Suite) -> None:
     assert {case.file.partition("-")[0] for case in cases if case.is_drift} == {"one", "two"}
     told = table(cases)
     assert "was not recorded again" in told
+    assert "missing: where its message was changed or its test removed" in told
+    assert "then clear up (lobu-provider cassettes prune)" in told
     assert "new: it is incomplete" in told
     assert told.endswith("3 conversations: 1 missing, 1 new, 1 unreadable")
     report = Xml.fromstring(junit(cases))  # noqa: S314 - our own
+    (missing,) = report.iter("failure")
+    assert "cassettes prune" in str(missing.get("message"))
     counts = {key: report.get(key) for key in ("tests", "failures", "errors")}
     assert counts == {"tests": "3", "failures": "1", "errors": "1"}
 

@@ -42,7 +42,7 @@ async def test_a_reply_that_is_compressed_unasked_is_told_as_that(kind: str, enc
     row = await held(**special)
     row.failed("gateway", INFRA, PHASES[kind], retryable=True)
     told = (
-        f"cannot be read: it is compressed in a way that was not asked for, as {encoding.lower()!r}"
+        f"cannot be read: it is compressed in a way that was not asked for, as {encoding.lower()}"
     )
     assert told in (row.error or "")
     assert row.count(kind) == 1  # it would be no better the next time

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.faults.fault_rows import Row, heard, held
-from tests.wire.wire_answers import complete, event, json_reply, output
+from tests.wire.wire_answers import complete, event, json_reply, output, raw
 from tests.wire.wire_gateway import Answer, Exchange
 
 pytestmark = pytest.mark.anyio
@@ -93,3 +93,30 @@ async def test_an_answer_keeps_what_only_looks_like_a_secret() -> None:
     answer = f"Use {{'token': '{UNKNOWN}'}} or #token={UNKNOWN}; it took 512 tokens."
     row = await heard(output(answer), complete(finalText=answer))
     row.passed(answer)
+
+
+@pytest.mark.not_recorded
+async def test_an_unknown_event_with_millions_of_values_is_not_searched_value_by_value() -> None:
+    named = [{"token": f"Sx{number:03d}-secret/%value"} for number in range(100)]
+    many = event("something-new", messageId="m-1", t=named, b=["x"] * 1_000_000)
+    long = event("something-new", messageId="m-1", t=named, b="x" * 300_000 + "Sx001-secret/%value")
+    for odd in (many, long):  # the first took minutes
+        row = await heard(odd + complete(finalText="fine"))
+        row.passed("fine")
+        assert "turns[].otherEvents" in json.dumps(row.response["metadata"]["truncated"])
+        assert "-secret/" not in json.dumps(row.response)
+
+
+@pytest.mark.parametrize("line", ["chunk", "header"])
+async def test_a_reply_that_breaks_http_is_told_without_its_bytes(log: Path, line: str) -> None:
+    body = json.dumps({"success": True, "token": UNKNOWN}).encode()
+    if line == "chunk":  # its length ends within the secret
+        cut = body.index(UNKNOWN.encode()) + 2
+        head = b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n"
+        broken = head + b"%x\r\n" % cut + body[:cut] + b"\r\n" + body[cut:] + b"\r\n"
+    else:
+        broken = b"HTTP/1.1 201 Created\r\nX-Session: " + UNKNOWN.encode() + b"\x00\r\n\r\n"
+    row = await held(create=raw(broken))
+    assert row.error is not None
+    assert "POST" in row.error
+    assert UNKNOWN[2:] not in everything(row, log)

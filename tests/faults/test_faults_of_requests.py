@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 from typing import Any, Final
@@ -26,7 +27,7 @@ from tests.wire.wire_answers import (
     silence,
     stream,
 )
-from tests.wire.wire_gateway import Answer, Exchange
+from tests.wire.wire_gateway import SESSION_ID, SESSION_TOKEN, Answer, Exchange
 
 pytestmark = pytest.mark.anyio
 
@@ -230,6 +231,7 @@ async def test_a_refused_second_message_keeps_the_first_turn() -> None:
         {"success": True, "error": "nope"},
         {"success": "false", "note": "nope"},
         {"status": "FAILED", "note": "nope"},
+        {"ok": False, "errors": ["nope"]},
     ],
 )
 async def test_a_message_reply_that_tells_an_error_is_one(told: dict[str, Any]) -> None:
@@ -245,11 +247,34 @@ async def test_a_message_reply_that_tells_an_error_is_one(told: dict[str, Any]) 
         {"success": True, "error": "", "isError": "false"},
         {"error": False},
         {"error": {}, "status": "queued"},
+        {"error": "N/A", "errorCode": "OK", "errors": []},
     ],
 )
 async def test_a_reply_whose_error_is_nothing_is_a_good_one(told: dict[str, Any]) -> None:
     row = await held(message=json_reply(200, {"messageId": "m-1", **told}))
     row.passed("fine")
+
+
+async def test_replies_that_begin_with_a_byte_order_mark_are_read() -> None:
+    def marked(status: int, **told: Any) -> Answer:
+        async def answer(exchange: Exchange) -> None:
+            body = b"\xef\xbb\xbf" + json.dumps({"success": True, **told}).encode()
+            await exchange.reply(status, body, "application/json")
+
+        return answer
+
+    session = marked(201, agentId=SESSION_ID, token=SESSION_TOKEN)
+    refused = marked(200, success=False)
+    row = await held(create=session, message=marked(200, messageId="m-1"), delete=refused)
+    row.passed("fine")
+    assert row.warns("left at the gateway")
+
+
+async def test_a_reply_that_is_not_modified_is_told_as_that_and_not_as_a_redirect() -> None:
+    row = await held(message=raw(b"HTTP/1.1 304 Not Modified\r\n\r\n"))
+    row.failed("gateway", INFRA, "send", retryable=True)
+    assert "answered 304 (not modified), without content." in (row.error or "")
+    assert row.count("message") == 1
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd"])

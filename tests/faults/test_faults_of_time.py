@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import anyio
 import anyio.lowlevel
 import pytest
 
@@ -19,6 +20,7 @@ from tests.wire.wire_answers import (
     queued,
     silence,
     stream,
+    tool_use,
 )
 from tests.wire.wire_gateway import TOKEN, Answer, Exchange, WireGateway
 
@@ -78,6 +80,32 @@ async def test_a_second_message_that_hangs_ends_by_the_calls_limit_and_keeps_the
     row = await held("1", "2", events=events, message=[queued, silence], config=SHORT)
     row.failed("timeout", INFRA, "send", retryable=True).kept("", "call_1")
     assert row.turns[0]["output"] == "one"
+
+
+@pytest.mark.parametrize("hang", HANGS)
+async def test_a_message_whose_reply_hangs_passes_by_the_events_of_its_turn(
+    hang: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the reply is lost: they prove that it was queued."""
+    monkeypatch.setattr("lobu_provider.gateway_client.REPLY_GRACE_S", 0.1)
+    got: list[str] = []
+
+    async def hangs(exchange: Exchange) -> None:
+        got.append(exchange.request.json["messageId"])
+        await hang(exchange)
+
+    async def events(exchange: Exchange) -> None:
+        await exchange.send(STREAM_HEAD)
+        await exchange.chunk(CONNECTED)
+        await exchange.gateway.message_arrived(1)
+        await anyio.wait_all_tasks_blocked()
+        await exchange.chunk(tool_use("lookup", "call_1", got[0]))
+        await exchange.chunk(complete(got[0], finalText="fine"))
+        await exchange.client_gone()
+
+    row = await held(events=events, message=hangs, config={"timeoutMs": 5000})
+    row.passed("fine", "call_1")
+    assert row.count("message") == 1
 
 
 @pytest.mark.parametrize(

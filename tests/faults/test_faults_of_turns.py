@@ -14,6 +14,7 @@ from tests.wire.wire_answers import (
     complete,
     event,
     failed,
+    html,
     output,
     queued,
     stream,
@@ -327,6 +328,40 @@ async def test_in_a_pinned_thread_a_replay_before_connected_ends_no_turn(old: by
     row = await held(events=events, config=config, kept=True)
     row.passed("fine")
     assert [card["question"] for card in row.metadata["interactions"]] == ["Now?"]
+
+
+OLD_QUESTION: Final = event(
+    "question", type="question", question="Which account?", options=["A", "B"], timestamp=50
+)
+
+
+def connected_at(timestamp: int) -> bytes:
+    return event("connected", agentId="support-agent", timestamp=timestamp)
+
+
+@pytest.mark.parametrize("own", [b"", event("status", status="x", messageId="m-1", timestamp=150)])
+@pytest.mark.parametrize("away", [0, 2])
+async def test_in_a_pinned_thread_an_old_card_is_none_of_now_on_a_later_connection_either(
+    own: bytes, away: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first connection breaks before its backlog; the next one brings it."""
+    monkeypatch.setattr("lobu_provider.outage.WAITS_S", (0.0,) * 5)
+    first = stream(connected_at(100), AfterMessage(1), own, end="reset")
+    then = stream(connected_at(4100), OLD_QUESTION, complete(finalText="Done."))
+    events = [first, *[html(503)] * away, then]
+    config = {"thread": "t-1", "answers": {"which account": "A"}}
+    row = await held(events=events, config=config, kept=True)
+    row.passed("Done.")
+    assert row.metadata["interactions"] == []
+    assert row.count("message") == 1  # nobody answered it
+
+
+async def test_in_a_pinned_thread_an_event_of_the_turn_before_connected_ends_no_backlog() -> None:
+    own = event("status", status="x", messageId="m-1", timestamp=110)
+    end = OLD_QUESTION + complete(finalText="")
+    events = stream(b": hi\n\n", AfterMessage(1), own, connected_at(100), end)
+    row = await held(events=events, config={"thread": "t-1"}, kept=True)
+    row.failed("empty", "agent", "turn", retryable=False)
 
 
 async def test_a_pinned_thread_stays_also_when_its_turn_fails() -> None:

@@ -53,7 +53,7 @@ def test_what_is_left_has_no_more_values_than_a_row_has_room_for(
     size, entries = json_bytes(metadata), len(metadata["toolCalls"])
     taken = take_out_structures(metadata, 4000)
     assert label in taken.labels
-    assert json_bytes(metadata) == size - taken.size
+    assert json_bytes(metadata) == size - taken.size  # exact where nothing needs an escape
     kept = [set(call) for call in metadata["toolCalls"]]
     assert len(kept) == entries
     assert all({"name", "toolCallId", "isError", "turn"} <= keys for keys in kept)
@@ -100,6 +100,33 @@ def test_nothing_of_a_huge_input_is_copied_value_by_value(monkeypatch: pytest.Mo
     assert told["bytes"] > 8 * 50_000 * 10
     assert json_bytes(row["metadata"]) <= 50_000
     assert [call["toolCallId"] for call in row["metadata"]["toolCalls"]] == list("01234567")
+
+
+@pytest.mark.parametrize("inner", [MANY, [[]] * 5000, [{"a": [n]} for n in range(2500)]])
+def test_nobody_counts_the_values_of_what_is_too_much_to_its_end(inner: Any) -> None:
+    class Watched(list[Any]):
+        def __len__(self) -> int:
+            raise AssertionError("looked into")
+
+    metadata = describe_turns([turn_of(tool("1", input={}))])
+    metadata["toolCalls"][0]["input"] = [
+        Watched(),
+        *([inner] if isinstance(inner, dict) else inner),
+    ]
+    assert take_out_structures(metadata, 4000).labels == {"toolCalls[].input"}
+
+
+@pytest.mark.parametrize(
+    "text", [", " * 20, ": " * 20, '"' * 20, "\n", "\ud83d\ude00", "\ud800", ""]
+)
+def test_what_was_taken_out_is_told_whatever_its_texts_make_of_its_size(text: str) -> None:
+    turn = turn_of(tool("1", input=[text] * 2500))
+    record = CallRecord(turns=[turn], message_count=1, max_metadata_bytes=4000)
+    row = build_response(record)
+    told = row["metadata"]["truncated"]
+    assert told["cut"] == ["toolCalls[].input"]
+    assert told["bytes"] > 4000
+    assert "toolCalls[].input" in row["metadata"]["warnings"][-1]
 
 
 def test_lone_surrogates_and_nesting_do_not_stop_the_count() -> None:

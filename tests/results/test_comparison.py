@@ -122,6 +122,25 @@ def test_an_agent_that_varied_before_has_not_changed() -> None:
     assert compare(read(one, one), read(two, two)).pairs[0].tools != ()
 
 
+def test_a_sequence_that_only_some_repeats_have_now_is_told_with_its_count() -> None:
+    old, new = tries("a", "ppp", calls=[call("search")]), tries("a", "pp", calls=[call("search")])
+    new += [made("a", verdict="fail")]
+    found = compare(read(*old), read(*new))
+    assert [change.words for change in found.pairs[0].tools] == ["1 of 3: search -> no tool"]
+    assert "    turn 1: 1 of 3: search -> no tool" in list(comparison_text(found))
+    (told,) = comparison_json(found)["tests"]
+    assert told["tools"] == [
+        {"turn": 1, "kind": "sequence", "change": "search -> no tool", "rows": 1, "of": 3}
+    ]
+    assert compare(read(*new), read(*old)).pairs[0].tools == ()  # it was known before
+
+
+def test_arguments_that_only_some_repeats_have_now_are_no_change() -> None:
+    old = tries("a", "ppp", calls=[call("search", id=1)])
+    new = [*tries("a", "pp", calls=[call("search", id=1)]), made("a", calls=[call("search", id=2)])]
+    assert compare(read(*old), read(*new)).pairs[0].tools == ()
+
+
 def test_a_change_beyond_what_is_kept_of_long_arguments_is_still_one() -> None:
     text = "x" * 5000
     (change,) = tools([call("a", text=text + "1")], [call("a", text=text + "2")])

@@ -89,3 +89,12 @@ def test_a_run_of_fewer_tests_than_the_config_has_is_noted(tmp_path: Path) -> No
     assert found.notes == (f"{path} has 2 of the config's 3 tests: a filter?",)
     whole = write(tmp_path / "w.json", rows, tests=tests[:2])
     assert decide(read_run([whole]), []).notes == ()
+
+
+def test_tests_that_each_name_one_provider_are_no_part_of_the_config(tmp_path: Path) -> None:
+    rows = [made("a", promptIdx=0), made("b", provider="other", promptIdx=1)]
+    path = write(tmp_path / "r.json", rows, tests=[{}, {}])
+    assert decide(read_run([path]), []).notes == ()
+    repeated = [made("a", testIdx=n, promptIdx=n // 2) for n in range(4)]
+    path = write(tmp_path / "r.json", repeated, tests=[{}, {}], options={"repeat": 2})
+    assert decide(read_run([path]), []).notes == ()

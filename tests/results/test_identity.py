@@ -54,6 +54,11 @@ def test_a_test_without_a_description_is_named_by_what_is_said() -> None:
     assert identity_of(with_vars({})).name == "(no variables)"
 
 
+def test_a_test_whose_turns_are_in_a_file_is_named_by_the_file() -> None:
+    row = with_vars({"transcript": "file:///home/me/turns.yaml"})
+    assert identity_of(row).name == "turns.yaml"
+
+
 def test_equal_rows_are_repeats_and_tests_that_differ_in_assertions_are_numbered() -> None:
     strict = [{"type": "equals", "value": "x"}]
     rows = read(made("a"), made("a", verdict="fail"), made("a", checks=strict), made("b"))

@@ -59,7 +59,7 @@ def test_a_list_of_texts_counts_as_often_as_promptfoo_splits_it() -> None:
 
 
 def again(row: dict[str, Any], tests: list[Any] | None, **more: Any) -> tuple[str, bool]:
-    return rerun_command(row, tests, several_providers=False, **more)
+    return rerun_command(row, tests, several_providers=False, **more)[:2]
 
 
 def case(description: str | None, **variables: Any) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def test_where_the_tests_are_not_known_the_command_is_not_known_to_be_exact() ->
 
 def test_the_provider_is_selected_by_its_whole_label() -> None:
     row = made("t", provider="gpt-4.1")
-    command, _ = rerun_command(row, None)
+    command = rerun_command(row, None).command
     pattern = command.split("--filter-providers ")[1].strip("'")
     assert re.search(pattern, "gpt-4.1")
     assert not re.search(pattern, "gpt-4.1-mini")
@@ -112,7 +112,7 @@ def test_a_provider_that_other_tests_name_is_not_filtered_out() -> None:
 
     def command(test: dict[str, Any], *tests: dict[str, Any]) -> tuple[str, bool]:
         row = {**row_of(test), "provider": {"id": "file://hook.py", "label": "one"}}
-        return rerun_command(row, [test, *tests])
+        return rerun_command(row, [test, *tests])[:2]
 
     assert command(both) == ("promptfoo eval --filter-pattern '^a$'", False)
     assert command(alone, other) == ("promptfoo eval --filter-pattern '^b$'", True)

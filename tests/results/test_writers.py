@@ -212,3 +212,66 @@ def test_a_row_of_another_provider_is_explained_by_prompt_and_output() -> None:
     row = made("t", verdict="fail", response={"output": {"a": 1}})
     told = explain(row)
     assert told["turns"] == [{"turn": 1, "user": "t", "tools": [], "output": '{"a": 1}'}]
+
+
+def broken_by_turns() -> dict[str, Any]:
+    row = made(verdict="fail")
+    told = 'turn 2: toolCalled failed: "hold" was not called'
+    members = [
+        {"pass": True, "score": 1, "reason": "turn 1: icontains: x", "assertion": {
+            "type": "icontains", "value": "x"}},
+        {"pass": False, "score": 0, "reason": told, "assertion": {
+            "type": "toolCalled", "value": '{"tool":"hold"}'}},
+    ]  # fmt: skip
+    about = {"type": "python", "value": "file:///home/me/lobu_assertions.py:turns"}
+    reason_of_all = f"turns failed: 1 of 2 checks failed\n{told}"
+    whole = {"pass": False, "score": 0.5, "reason": reason_of_all, "assertion": about}
+    row["gradingResult"]["componentResults"] = [{**whole, "componentResults": members}, *members]
+    return {**row, "error": reason_of_all}
+
+
+def test_each_check_of_turns_is_shown_once_with_its_turn() -> None:
+    row = broken_by_turns()
+    lines = list(explanation_lines(explain(row)))
+    assert [line for line in lines if line.startswith(("passed:", "failed:"))] == [
+        'passed: turn 1: icontains "x"',
+        'failed: turn 2: toolCalled {"tool":"hold"}',
+    ]
+    (failure,) = junit(run_of(row)).iter("failure")
+    assert str(failure.text).count("was not called") == 1
+
+
+def test_the_file_of_an_assertion_is_named_without_its_folders() -> None:
+    row = made()
+    (check,) = row["gradingResult"]["componentResults"]
+    check["assertion"] = {"type": "python", "value": "file:///home/me/my_checks.py:polite"}
+    assert 'passed: python "my_checks.py:polite"' in list(explanation_lines(explain(row)))
+
+
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [
+        ("config", "nothing was sent to the agent"),
+        ("create", "nothing was sent to the agent"),
+        ("turn", "the results do not tell what was said"),
+    ],
+)
+def test_a_turn_that_was_never_sent_is_not_shown(phase: str, words: str) -> None:
+    row = made("not sent", "config")
+    row["response"]["metadata"]["error"]["phase"] = phase
+    told = explain(row)
+    assert (told["turns"], told["noTurns"]) == ([], words)
+    assert words in list(explanation_lines(told))
+
+
+def test_where_a_check_threw_it_is_said_that_the_answer_is_not_kept() -> None:
+    row = made(verdict="infrastructure", error="TypeError: x\n    at runAssertion (file:///e.js)")
+    del row["response"]
+    assert explain(row)["noTurns"] == "promptfoo keeps no answer where a check threw"
+
+
+def test_the_answer_of_another_provider_is_shown() -> None:
+    row = made("hi")
+    row["response"] = {"output": "hello"}
+    (turn,) = explain(row)["turns"]
+    assert (turn["user"], turn["output"]) == ("hi", "hello")

@@ -69,7 +69,14 @@ TURNS: dict[str, list[dict[str, Any]]] = {
         {"tool": {"name": "ask_user", "input": ASKED}},
     ],
     "approval": [
-        {"card": {"type": "tool-approval", "args": SAVED}},
+        {
+            "card": {
+                "type": "tool-approval",
+                "mcpId": "lobu-memory",
+                "toolName": "save_memory",
+                "args": SAVED,
+            }
+        },
         {"tool": {"name": "save_memory", "input": SAVED, "result_summary": {"error": GATED}}},
         only(f"Result of the gated call: {GATED}"),
     ],

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lobu_provider.errors import ConfigError
-from lobu_provider.scripted_gateway import load_script, parse_script, script, steps
+from lobu_provider.scripted_gateway import cards, load_script, parse_script, script, steps
 from lobu_provider.scripted_gateway.timeline import cut_text, fill_in
 
 from .conftest import Connect, in_process
@@ -102,9 +102,9 @@ def test_an_unknown_key_of_the_whole_script_or_a_fault_is_told() -> None:
 
 def test_the_keys_of_every_strict_object_of_the_format_are_known() -> None:
     named = set(script.MODELS.values())
-    defined = [*vars(script).values(), *vars(steps).values()]
-    models = {m for m in defined if isinstance(m, type) and issubclass(m, steps.ScriptModel)}
-    assert models - named == {steps.ScriptModel}
+    defined = [value for module in (script, steps, cards) for value in vars(module).values()]
+    models = {m for m in defined if isinstance(m, type) and issubclass(m, cards.ScriptModel)}
+    assert models - named == {cards.ScriptModel, cards._Card}
 
 
 def test_another_version_is_refused() -> None:

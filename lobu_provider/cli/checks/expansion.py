@@ -10,11 +10,18 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from typing import Any, Final
 
 from lobu_provider.cli.checks.assertion_lines import assertion_lines
 from lobu_provider.cli.checks.config_file import ConfigFile
 from lobu_provider.cli.checks.config_lint import is_repaired
+from lobu_provider.cli.checks.variable_files import (
+    OnlyPromptfooError,
+    found_files,
+    is_reference,
+    transcript_of,
+)
 from lobu_provider.errors import LobuError
 from lobu_provider.extension.suite import items, mapping
 from lobu_provider.extension.transcripts import expands_variables
@@ -145,6 +152,9 @@ def _combinations(config: ConfigFile, test: Mapping[str, Any]) -> Iterator[dict[
         for name, value in variables.items()
         if isinstance(value, list) and value and isinstance(value[0], str)
     }
+    for name, value in variables.items():
+        if is_reference(value):
+            split[name] = found_files(value, config.path.parent)
     for values in product(*split.values()):
         yield {**variables, **dict(zip(split, values, strict=True))}
 
@@ -160,7 +170,7 @@ def _expanded(
     return ExpandedTest(
         source=source,
         description=_filled(str(test.get("description") or ""), variables),
-        turns=_turns(variables, prompts[0] if prompts else ""),
+        turns=_turns(variables, prompts[0] if prompts else "", config.path.parent),
         assertions=[line for a in items(test.get("assert")) for line in assertion_lines(a)],
         providers=[label for label, identity in providers if _allowed(test, label, identity)],
         prompts=len(prompts),
@@ -170,12 +180,16 @@ def _expanded(
     )
 
 
-def _turns(variables: Mapping[str, Any], prompt: str) -> list[str]:
+def _turns(variables: Mapping[str, Any], prompt: str, folder: Path) -> list[str]:
     said = _filled(prompt, variables)
+    given: Any = variables.get("transcript")
     try:
-        transcript = read_transcript(variables.get("transcript"), said, string_means_prompt=False)
+        turns = transcript_of(given, folder) if is_reference(given) else given
+        transcript = read_transcript(turns, said, string_means_prompt=False)
+    except OnlyPromptfooError as error:
+        return [f"(made by {error}, which only promptfoo can run)"]
     except LobuError as error:
-        return [f"(error: {error.failure.message.splitlines()[0]})"]
+        return [f"(error: {' '.join(error.failure.message.split())})"]
     return [said] if transcript is None else transcript.turns
 
 

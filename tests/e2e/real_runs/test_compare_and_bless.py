@@ -25,7 +25,8 @@ def test_compare_finds_the_planted_fault_and_nothing_else(
         (WAREHOUSE, "model"): "unjudged",
     }
     wrong = changes[REFUND, "model"]
-    argument = {"turn": 2, "kind": "arguments", "change": "refund_order: order_id: 17 -> 71"}
+    change = "refund_order: order_id: 17 -> 71"
+    argument = {"turn": 2, "kind": "arguments", "change": change, "rows": 2, "of": 2}
     assert (wrong["tools"], wrong["checksChanged"]) == ([argument], False)
     assert wrong["reason"] == 'Expected output to contain "Refunded 17"'
     assert changes[WAREHOUSE, "model"]["reason"].startswith("[worker] The gateway ended")

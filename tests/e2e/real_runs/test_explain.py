@@ -16,6 +16,10 @@ from tests.e2e.real_runs.suite import CONFIG, REFUND, TURNS, WAREHOUSE
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
 
+NO_CONFIG = (
+    "The results do not tell which config file they are of, and this folder has none with the "
+    "test: name it by -c.\n"
+)
 PATTERN = r"'^refunds \| an order \(once\): \[17\]$'"
 
 
@@ -64,7 +68,7 @@ def test_explain_tells_whose_fault_it_is(
     found = command("explain", runs.after[0], test, *words)
     assert found.stdout.startswith(f"{outcome.upper()}: {test}\nprovider: {provider} ")
     assert told_of in found.stdout
-    assert (found.exit_code, found.stderr) == (0, "")
+    assert (found.exit_code, found.stderr) == (0, NO_CONFIG)
 
 
 def test_each_repeat_of_a_flaky_test_is_shown(runs: RealRuns, command: Command, told: Any) -> None:
@@ -126,7 +130,10 @@ def test_explain_that_shows_one_of_several_says_so(
 ) -> None:
     found = command("explain", runs.before, REFUND)
     assert found.stdout.startswith(f"PASSED: {REFUND}\nprovider: steady ")
-    assert found.stderr == f"Not shown: '{REFUND} (model)'. Choose by --provider.\n"
+    shown = f"Not shown: '{REFUND} (model)'. Choose by --provider.\n"
+    assert found.stderr == NO_CONFIG + shown
+    found = command("explain", runs.before, REFUND, "-c", runs.config)
+    assert found.stderr == shown
     first = told("explain", runs.before)
     assert (first["test"], first["provider"]) == ("never right", "steady")
     names = ("never right (model)", "sometimes right (steady)", "sometimes right (model)")
