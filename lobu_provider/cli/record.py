@@ -76,7 +76,7 @@ def record(
       lobu-provider record promptfooconfig.yaml --drift --strict -j 4
 
     \b
-    Exit codes, the first that fits:
+    Exit codes: the first that fits
       2        an option that needs --drift, a folder that cannot be used; promptfoo is not started
       1        with --drift: nothing was recorded
       not 0    promptfoo's own, e.g. 100: a row failed; set PROMPTFOO_FAILED_TEST_EXIT_CODE=0 where
