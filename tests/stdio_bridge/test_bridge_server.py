@@ -170,7 +170,10 @@ def test_a_server_that_ends_tells_which_calls_it_has_begun_and_begins_no_other(
     bridge.send(type="cancel", id=MAX_RUNNING + 1)
     assert bridge.responses(1) == {MAX_RUNNING + 1: {"output": "stopped"}}  # so all were read
     bridge.process.send_signal(signal.SIGTERM)
-    assert bridge.next() == {"type": "ending", "running": list(range(MAX_RUNNING))}
+    ending = bridge.next()
+    assert ending["type"] == "ending"
+    # The call that was answered may still be named: its line is out before it is done.
+    assert set(ending["running"]) - {MAX_RUNNING + 1} == set(range(MAX_RUNNING))
     assert set(bridge.responses(MAX_RUNNING)) == set(range(MAX_RUNNING))
     assert bridge.wait() == 128 + signal.SIGTERM
     assert bridge.rest() == []
