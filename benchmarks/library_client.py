@@ -8,8 +8,9 @@ One connection pool for all. As in the floor client there are no limits, no chec
 from __future__ import annotations
 
 import json
-from contextlib import AbstractAsyncContextManager
-from types import TracebackType
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
@@ -21,27 +22,17 @@ from yarl import URL
 API = "/lobu/api/v1/agents"
 
 
-class Pool(AbstractAsyncContextManager["Pool"]):
-    """A session that is opened in the event loop."""
-
-    session: aiohttp.ClientSession
-
-    async def __aenter__(self) -> Pool:
-        """Open it."""
-        self.session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Close it."""
-        await self.session.close()
+@lru_cache
+def session() -> aiohttp.ClientSession:
+    """Return the one session; it has to be made in the event loop."""
+    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
 
 
-pool = Pool()
+@asynccontextmanager
+async def open_session() -> AsyncIterator[None]:
+    """Close the session in the end."""
+    async with session():
+        yield
 
 
 async def ask(method: str, url: str, token: str, body: Any = None) -> Any:
@@ -49,18 +40,18 @@ async def ask(method: str, url: str, token: str, body: Any = None) -> Any:
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     content = None if body is None else json.dumps(body).encode()
     address = URL(url, encoded=True)
-    async with pool.session.request(method, address, headers=headers, data=content) as reply:
+    async with session().request(method, address, headers=headers, data=content) as reply:
         return json.loads(await reply.read())
 
 
 async def converse(work: Work, sums: Sums) -> None:
     """Hold one conversation."""
     wish = {"agentId": work.agent, "thread": f"promptfoo-{uuid4()}", "forceNew": True}
-    session = await ask("POST", work.url + API, "user-token", wish)
-    url, token = f"{work.url}{API}/{quote(session['agentId'], safe='')}", session["token"]
+    made = await ask("POST", work.url + API, "user-token", wish)
+    url, token = f"{work.url}{API}/{quote(made['agentId'], safe='')}", made["token"]
     headers = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
     address = URL(f"{url}/events", encoded=True)
-    async with pool.session.get(address, headers=headers) as stream:
+    async with session().get(address, headers=headers) as stream:
         data = b""
         for n in range(1, work.turns + 1):
             message = {"content": f"message {n}", "messageId": str(uuid4())}
@@ -87,4 +78,4 @@ def take(event: bytes, message_id: str, sums: Sums) -> bool:
 
 
 if __name__ == "__main__":
-    main(converse, pool)
+    main(converse, open_session())

@@ -8,7 +8,7 @@ from typing import Final
 from uuid import uuid4
 
 from lobu_provider.errors import Failure, Phase, failure
-from lobu_provider.events import Complete, Event
+from lobu_provider.events import Event
 from lobu_provider.gateway_client import SentMessage
 from lobu_provider.replay import Past
 from lobu_provider.turn import Turn, fold_turn
@@ -19,6 +19,7 @@ from lobu_provider.turn_events import (
     events_of_turn,
     ids_of,
     is_late_evidence,
+    is_merged,
 )
 from lobu_provider.turn_story import TurnRules
 
@@ -108,8 +109,9 @@ class Exchange:
         if self.is_over:
             ids = self.message_ids | self._merged_ids
             return belongs_to_turn(event, ids, before_ms=self._before_ms)
-        is_merged = event.message_id in self._merged_ids and not isinstance(event, Complete)
-        return is_merged or belongs_to_turn(event, self.message_ids, before_ms=self._before_ms)
+        return is_merged(event, self._merged_ids) or belongs_to_turn(
+            event, self.message_ids, before_ms=self._before_ms
+        )
 
     def _clear_with(self, event: Event) -> list[Event]:
         """Return the events whose turn can be told now and could not before, ``event`` the last."""

@@ -26,6 +26,9 @@ from lobu_provider.secret_names import (
 )
 from lobu_provider.secrets_in_text import bare_spans, hidden
 
+CUT: Final = "... [cut]"
+"""Stands where a text from outside was cut."""
+
 MIN_SECRET_LENGTH: Final = 6
 """Shorter values are not searched for: replacing ``abc`` everywhere would wreck the answer.
 It is above ``len(MASK)``, so that each replacement shortens the text and the loop ends."""

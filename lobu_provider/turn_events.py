@@ -7,7 +7,7 @@ and, when several messages were merged, events under another message's id.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from lobu_provider.events import (
     Card,
@@ -63,6 +63,18 @@ def ids_of(event: Event) -> frozenset[str]:
     return frozenset({event.message_id, *event.processed_message_ids} - {None})  # type: ignore[arg-type]
 
 
+def is_merged(event: Event, other_ids: Container[str | None]) -> bool:
+    """Return whether an event is a merged turn's under the id of another of its messages.
+
+    Its ``complete`` has to name ours; another one is the end of that message's own turn.
+
+    Args:
+        event: of the thread.
+        other_ids: the messages under whose ids the merged turn's events come.
+    """
+    return event.message_id in other_ids and not isinstance(event, Complete)
+
+
 def shows_that_the_agent_goes_on(event: Event) -> bool:
     """Return whether a turn's own ``event`` shows that a notice before it was not the turn's end.
 
@@ -104,7 +116,7 @@ def events_of_turn(
         event
         for i, event in enumerate(events[: end + 1])
         if belongs_to_turn(event, message_ids, before_ms=before_ms)
-        or (i >= begin and event.message_id in named and not isinstance(event, Complete))
+        or (i >= begin and is_merged(event, named))
     ]
     late_ids = message_ids.union(*(ids_of(event) for event in events[end : end + 1]))
     late = [

@@ -20,12 +20,10 @@ from lobu_provider.errors import config_error
 from lobu_provider.json_safe import json_safe, parse_json
 from lobu_provider.json_starts import start_of
 from lobu_provider.plain_file import open_plain
-from lobu_provider.redaction import Redactor
+from lobu_provider.redaction import CUT, Redactor
 
 MAX_TEXT: Final = 100_000
 """Characters of one text in a line."""
-
-_CUT: Final = "... [cut]"
 
 
 class WireLog:
@@ -82,12 +80,12 @@ def _told(value: Any, redactor: Redactor) -> Any:
     try:  # as JSON: a secret, or the key it is under, may be written with escapes
         read = parse_json(value)
         if len(value) > MAX_TEXT:  # looking for secrets in all of it would take the call's time
-            read = start_of(read, MAX_TEXT, redactor, _CUT)
+            read = start_of(read, MAX_TEXT, redactor, CUT)
         told = json.dumps(redactor.json_text(read), ensure_ascii=False)
         text = redactor.values(told)
     except (ValueError, RecursionError):
-        return redactor.shortened(value, MAX_TEXT, _CUT)
-    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}{_CUT}"
+        return redactor.shortened(value, MAX_TEXT, CUT)
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}{CUT}"
 
 
 def _say(text: str) -> None:

@@ -20,7 +20,7 @@ def main() -> None:
     started_s = time.monotonic()
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
         number = getattr(signal, name, None)
-        if number is not None:
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as by nohup
             signal.signal(number, _let_end)
     from lobu_provider.extension.hooks import StopRun, after_all, before_all
 

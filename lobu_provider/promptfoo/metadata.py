@@ -14,7 +14,7 @@ from lobu_provider.json_safe import json_safe, safe_text
 from lobu_provider.json_starts import start_of
 from lobu_provider.promptfoo.json_cuts import json_bytes
 from lobu_provider.promptfoo.structures import Taken
-from lobu_provider.redaction import Redactor, named_by_keys
+from lobu_provider.redaction import CUT, Redactor, named_by_keys
 from lobu_provider.secret_names import hidden_in_json
 from lobu_provider.turn import ToolCall, Turn
 
@@ -26,8 +26,6 @@ _WIRE_KEYS: Final = frozenset({"messageId", "timestamp", "processedMessageIds", 
 
 _MAX_RAW: Final = 100_000
 """Characters that are kept of an event that is no JSON."""
-
-_CUT: Final = "... [cut]"
 
 _MESSAGES: Final = json.JSONEncoder(ensure_ascii=False)
 """One for all: ``json.dumps`` would make a new one for each call."""
@@ -125,7 +123,7 @@ def hide_named(metadata: Mapping[str, Any], max_bytes: int) -> Taken:
 
 def _without_named(told: list[dict[str, Any]], max_bytes: int) -> list[dict[str, Any]]:
     known = Redactor(named_by_keys(told))
-    kept: list[dict[str, Any]] = known.json(hidden_in_json(start_of(told, max_bytes, known, _CUT)))
+    kept: list[dict[str, Any]] = known.json(hidden_in_json(start_of(told, max_bytes, known, CUT)))
     for data in kept:
         if isinstance(raw := data.get("raw"), str):  # no JSON, but it may be meant as such
             data["raw"] = known.shortened(raw, _MAX_RAW)

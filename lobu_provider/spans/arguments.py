@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from lobu_provider.json_safe import json_safe, json_words
-from lobu_provider.redaction import MASK, Redactor
+from lobu_provider.redaction import CUT, MASK, Redactor
 from lobu_provider.turn import ToolCall
 
 ArgumentsShown = Literal["full", "redacted", "none"]
@@ -37,7 +37,7 @@ def arguments_of(call: ToolCall, shown: ArgumentsShown, redactor: Redactor) -> A
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if len(text) <= MAX_ARGUMENTS:
         return Arguments(text, is_cut=False)
-    return Arguments(f"{text[:MAX_ARGUMENTS]}... [cut]", is_cut=True)
+    return Arguments(f"{text[:MAX_ARGUMENTS]}{CUT}", is_cut=True)
 
 
 def _hidden(value: Any) -> Any:
