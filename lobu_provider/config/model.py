@@ -67,8 +67,8 @@ class ProviderConfig(CassetteKeys, ConnectionKeys):
     )
     retrieval_tools: list[NonEmpty] = Field(
         default_factory=list,
-        description="More tool names whose result_summary.snippets count as retrieved context, "
-        "beside search_memory and lobu_search_memory.",
+        description="More tools whose result_summary.snippets count as retrieved context, beside "
+        "search_memory and lobu_search_memory. Names, not patterns.",
     )
     retries: Annotated[int, Field(ge=0, le=5)] = Field(
         0,
@@ -85,8 +85,8 @@ class ProviderConfig(CassetteKeys, ConnectionKeys):
     )
     stop_on_tool: NonBlank | list[NonBlank] | None = Field(
         None,
-        description="Name or names of tools after whose call the conversation ends. The running "
-        "turn may go on at the gateway.",
+        description="Name or names of tools, not patterns, after whose call the conversation ends. "
+        "The running turn may go on at the gateway.",
     )
     max_tool_calls: Annotated[int, Field(ge=1)] | None = Field(
         None,

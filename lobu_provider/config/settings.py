@@ -29,6 +29,7 @@ from lobu_provider.config.gateway_url import DEFAULT_GATEWAY, is_script, normali
 from lobu_provider.config.headers import header_value, read_headers, secret_values
 from lobu_provider.config.model import PROMPTFOO_KEYS, ProviderConfig, known_keys
 from lobu_provider.config.otlp_endpoint import otlp_endpoint
+from lobu_provider.config.tool_names import read_tool_names
 from lobu_provider.errors import config_error
 
 
@@ -49,6 +50,8 @@ class Settings:
     answers: tuple[Answer, ...]
     """In the order in which they are tried."""
     stop_on_tool: tuple[str, ...]
+    retrieval_tools: tuple[str, ...]
+    """Beside those that each gateway has."""
     session_start_gap_s: float
     """Least time between the starts of two sessions at the gateway."""
     ca_file: Path | None
@@ -108,7 +111,7 @@ def load_settings(options: Mapping[str, Any] | None) -> Settings:
     refuse_combinations(config)
     base_dir = Path(str(block.get("basePath") or "."))
     turn_ms, idle_ms, gap_ms = config.turn_timeout_ms, config.idle_timeout_ms, _gap_ms(config)
-    stop, backend = config.stop_on_tool or [], config.otlp_backend
+    backend = config.otlp_backend
     return Settings(
         agent_id=_plain(agent_id, "config.agent" if config.agent else "LOBU_AGENT"),
         gateway=gateway,
@@ -117,7 +120,8 @@ def load_settings(options: Mapping[str, Any] | None) -> Settings:
         turn_timeout_s=None if turn_ms is None else turn_ms / 1000,
         idle_timeout_s=idle_ms / 1000,
         answers=read_answers(config.answers),
-        stop_on_tool=tuple(n.strip() for n in ([stop] if isinstance(stop, str) else stop)),
+        stop_on_tool=read_tool_names(config.stop_on_tool, "stopOnTool"),
+        retrieval_tools=read_tool_names(config.retrieval_tools, "retrievalTools"),
         session_start_gap_s=gap_ms / 1000,
         ca_file=None if config.ca_file is None else find_ca_file(base_dir, config.ca_file),
         max_metadata_bytes=config.max_metadata_kb * 1024,

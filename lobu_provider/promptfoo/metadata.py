@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Any, Final
 
+from lobu_provider.assertions.names import same_name
 from lobu_provider.json_safe import json_safe, safe_text
 from lobu_provider.json_starts import start_of
 from lobu_provider.promptfoo.json_cuts import json_bytes
@@ -40,7 +42,7 @@ def describe_turns(turns: Sequence[Turn], retrieval_tools: Iterable[str] = ()) -
         turns: the turns of one conversation, a failed last one included.
         retrieval_tools: names beside :data:`RETRIEVAL_TOOLS` whose snippets count as context.
     """
-    names = RETRIEVAL_TOOLS | set(retrieval_tools)
+    names = RETRIEVAL_TOOLS.union(retrieval_tools)
     snippets = list(_snippets(turns, names))
     trace_ids = [turn.trace_id for turn in turns if turn.trace_id is not None]
     return {
@@ -139,11 +141,12 @@ def _messages(turns: Iterable[Turn]) -> list[dict[str, str]]:
     ]
 
 
-def _snippets(turns: Iterable[Turn], names: frozenset[str] | set[str]) -> Iterator[str]:
+def _snippets(turns: Iterable[Turn], names: frozenset[str]) -> Iterator[str]:
     """Yield the text of each snippet once; the gateway's id tells which are the same."""
     seen: set[Any] = set()
+    counts = cache(partial(is_retrieval, names=names))
     for call in (call for turn in turns for call in turn.tool_calls):
-        if not is_retrieval(call.name, names):
+        if not counts(call.name):
             continue
         for snippet in _list(_mapping(call.data.get("result_summary")).get("snippets")):
             text, key = _mapping(snippet).get("text"), _snippet_key(_mapping(snippet))
@@ -158,9 +161,8 @@ def _snippet_key(snippet: Mapping[str, Any]) -> str:
 
 
 def is_retrieval(tool_name: str, names: Iterable[str]) -> bool:
-    """Return whether a tool is one of ``names``, also as ``prefix__server__tool``."""
-    bare = tool_name.rpartition("__")[2]
-    return tool_name in names or bare in names
+    """Return whether a tool is one of ``names``, however gateway and config write it."""
+    return any(same_name(name, tool_name) for name in names)
 
 
 def milliseconds(seconds: float | None) -> int | None:

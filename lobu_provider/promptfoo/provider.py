@@ -115,7 +115,7 @@ class LobuProvider:
         started_s = anyio.current_time()
         settings = load_settings(self._options)
         record.agent_id = settings.agent_id
-        record.retrieval_tools = settings.config.retrieval_tools
+        record.retrieval_tools = settings.retrieval_tools
         record.max_metadata_bytes = settings.max_metadata_bytes
         record.secrets += settings.secrets
         record.private += settings.headers.values()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lobu_provider.assertions.names import same_name
 from lobu_provider.errors import Failure, failure
 from lobu_provider.events import Event, ToolUse
 from lobu_provider.tool_calls import ToolCall, ToolCalls
@@ -18,12 +19,12 @@ class ToolStops:
     """Watches the tool calls of a whole conversation; given to each turn as ``stop_when``.
 
     Args:
-        stop_on: names of tools, with or without a ``server__`` or ``lobu_`` prefix.
+        stop_on: names of tools.
         max_calls: how many calls are allowed; ``None`` for any number.
     """
 
     def __init__(self, stop_on: Sequence[str], max_calls: int | None) -> None:
-        self._stop_on = frozenset(_bare(name) for name in stop_on)
+        self._stop_on = tuple(stop_on)
         self._max_calls = max_calls
         self._earlier = 0
         self._calls = ToolCalls()
@@ -50,7 +51,7 @@ class ToolStops:
             return self._too_many(
                 event.tool_name, number, "The turn was left and may go on at the gateway."
             )
-        if _bare(event.tool_name) not in self._stop_on:
+        if not self._is_named(event.tool_name):
             return None
         self.stopped = f"The tool {event.tool_name!r} was called (stopOnTool)."
         return self.stopped
@@ -74,12 +75,15 @@ class ToolStops:
         if self.stopped is not None:
             return self.stopped
         for turn, call in _numbered(turns):
-            if _bare(call.name) in self._stop_on:
+            if self._is_named(call.name):
                 return (
                     f"The tool {call.name!r} was called in turn {turn} (stopOnTool), which was "
                     "not seen in time to leave that turn."
                 )
         return None
+
+    def _is_named(self, called: str) -> bool:
+        return any(same_name(name, called) for name in self._stop_on)
 
     def _too_many(self, name: str, number: int, what_now: str) -> Failure:
         return failure(
@@ -92,7 +96,3 @@ class ToolStops:
 
 def _numbered(turns: Sequence[Turn]) -> list[tuple[int, ToolCall]]:
     return [(n, call) for n, turn in enumerate(turns, start=1) for call in turn.tool_calls]
-
-
-def _bare(name: str) -> str:
-    return name.strip().rpartition("__")[2].removeprefix("lobu_")

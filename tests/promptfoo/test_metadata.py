@@ -141,6 +141,7 @@ def test_only_retrieval_tools_give_context(name: str, counts: bool) -> None:
 
 def test_is_retrieval_takes_only_whole_names() -> None:
     assert is_retrieval("x__y", ["y"])
+    assert is_retrieval("mcp__shop__search-docs", ["Search_Docs"])
     assert not is_retrieval("xy", ["y"])
 
 

@@ -18,7 +18,9 @@ def tool(name: Any, call_id: str | None = None, at: int | None = None, **data: A
     return parse_event(Frame("tool_use", json.dumps(json_safe(body))))
 
 
-@pytest.mark.parametrize("told", ["refund", "lobu_refund", "mcp__shop__refund", " refund"])
+@pytest.mark.parametrize(
+    "told", ["refund", "lobu_refund", "mcp__shop__refund", " refund", "MCP__shop__Refund"]
+)
 @pytest.mark.parametrize("wanted", ["refund", "lobu_refund", "shop__refund"])
 def test_a_tool_is_known_with_and_without_its_prefix(wanted: str, told: str) -> None:
     stops = ToolStops([wanted], None)
