@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from lobu_provider.config.model import BESIDE_CONFIG, known_keys
-from lobu_provider.errors import ConfigError, config_error
+from lobu_provider.errors import config_error
 from lobu_provider.json_safe import json_safe
 
 _SECRET_KEYS: Final = frozenset(
@@ -21,42 +21,45 @@ _SECRET_KEYS: Final = frozenset(
 promptfoo puts a file's content in the place of ``file://token.json``, for example."""
 
 
-def unknown_key(key: Any) -> ConfigError:
-    """Return the error for a key that neither we nor promptfoo know, with the nearest one."""
-    near = get_close_matches(str(key).lower(), [k.lower() for k in known_keys()], n=1, cutoff=0.6)
-    by_lower = {k.lower(): k for k in known_keys()}
-    hint = f"Did you mean {by_lower[near[0]]!r}? " if near else ""
-    if key in BESIDE_CONFIG:
-        hint = "promptfoo reads it beside 'config', at the provider itself. "
-    return config_error(
-        f"config.{key} is not a key of this provider. {hint}Known keys: {', '.join(known_keys())}."
-    )
+def unknown_keys(keys: Iterable[Any]) -> str:
+    """Return what is wrong with keys that neither we nor promptfoo know, with the nearest ones."""
+    by_lower = {key.lower(): key for key in known_keys()}
+    lines = []
+    for key in keys:
+        near = get_close_matches(str(key).lower(), list(by_lower), n=1, cutoff=0.6)
+        hint = f" Did you mean {by_lower[near[0]]!r}?" if near else ""
+        if key in BESIDE_CONFIG:
+            hint = " promptfoo reads it beside 'config', at the provider itself."
+        lines.append(f"config.{key} is not a key of this provider.{hint}")
+    return "\n".join(lines) + f" Known keys: {', '.join(known_keys())}."
 
 
-def refuse_templates(given: Mapping[str, Any]) -> None:
-    """Raise for text that still holds a template: promptfoo leaves ``{{env.X}}`` when X is unset.
+def left_template(key: str, value: Any) -> str | None:
+    """Return which text of a value still holds a template, and what to do about its variable.
 
-    Raises:
-        ConfigError: names the key, and what to do about the variable.
+    promptfoo leaves ``{{env.X}}`` when X is unset.
     """
-    for path, text in _strings(given, ""):
-        key = path.split(".")[0]
-        refuse_template(text, f"config.{path}", is_secret=key in _SECRET_KEYS)
+    texts = ((path, text) for path, text in _strings(value, key) if "{{" in text)
+    found = next(texts, None)
+    return None if found is None else _template(found[1], f"config.{found[0]}", key in _SECRET_KEYS)
 
 
-def refuse_template(text: str, source: str, *, is_secret: bool = False) -> None:
+def refuse_template(text: str, source: str) -> None:
     """Raise when one text from ``source`` still holds a template.
 
     Raises:
-        ConfigError: as :func:`refuse_templates`.
+        ConfigError: says what to do about its variable.
     """
     if "{{" in text:
-        value = "its value" if is_secret else shown(text)
-        raise config_error(
-            f"{source}: {value} still holds a template, so promptfoo found no such "
-            "environment variable. Set the variable, remove the key, or give a default: "
-            "\"{{env.NAME | default('', true)}}\"."
-        )
+        raise config_error(_template(text, source, is_secret=False))
+
+
+def _template(text: str, source: str, is_secret: bool) -> str:
+    return (
+        f"{source}: {'its value' if is_secret else shown(text)} still holds a template, so "
+        "promptfoo found no such environment variable. Set the variable, remove the key, or give "
+        "a default: \"{{env.NAME | default('', true)}}\"."
+    )
 
 
 def _strings(value: Any, path: str) -> list[tuple[str, str]]:
@@ -69,15 +72,19 @@ def _strings(value: Any, path: str) -> list[tuple[str, str]]:
     return [found for key, item in items for found in _strings(item, f"{prefix}{key}")]
 
 
-def first_fault(exc: ValidationError) -> ConfigError:
-    """Return the first of pydantic's complaints in the words of a YAML file."""
-    fault = exc.errors(include_url=False)[0]
+def wrong_values(exc: ValidationError) -> Iterator[tuple[str, str]]:
+    """Yield pydantic's complaints in the words of a YAML file, each with its key."""
+    for fault in exc.errors(include_url=False):
+        yield str(fault["loc"][0]), _wrong_value(fault)
+
+
+def _wrong_value(fault: Any) -> str:
     # Branches of a union are named after types; those are no part of the path in YAML.
     names = [str(part) for part in fault["loc"]]
     names = [names[0], *(name for name in names[1:] if not _BRANCH.fullmatch(name))]
     path = ".".join(names)
     value = "" if names[0] in _SECRET_KEYS else f"; got {shown(fault['input'])}"
-    return config_error(f"config.{path}: {_expected(names[0], fault)}{value}.{_advice(fault)}")
+    return f"config.{path}: {_expected(names[0], fault)}{value}.{_advice(fault)}"
 
 
 _MILLISECONDS: Final = "expected a positive number of milliseconds"

@@ -19,11 +19,11 @@ from lobu_provider.config.cassette_rules import CassetteRules, read_cassette_rul
 from lobu_provider.config.combinations import refuse_combinations, warnings_of
 from lobu_provider.config.environment import Environment
 from lobu_provider.config.faults import (
-    first_fault,
+    left_template,
     refuse_template,
-    refuse_templates,
     shown,
-    unknown_key,
+    unknown_keys,
+    wrong_values,
 )
 from lobu_provider.config.gateway_url import DEFAULT_GATEWAY, is_script, normalise_gateway
 from lobu_provider.config.headers import header_value, read_headers, secret_values
@@ -161,16 +161,21 @@ def parse_config(block: Mapping[str, Any]) -> ProviderConfig:
         for key, value in block.items()
         if key not in PROMPTFOO_KEYS and value is not None and not _blank(value)
     }
-    for key in given:
-        if key not in known_keys():
-            raise unknown_key(key)
+    unknown = [key for key in given if key not in known_keys()]
+    given = {key: value for key, value in given.items() if key not in unknown}
+    faults: dict[str, str] = {"": unknown_keys(unknown)} if unknown else {}
     try:
-        refuse_templates(given)
-        return ProviderConfig.model_validate(given)
+        left = {key: left_template(key, value) for key, value in given.items()}
+        faults |= {key: told for key, told in left.items() if told is not None}
+        config = ProviderConfig.model_validate(given)
     except RecursionError:
         raise config_error("config: nested too deep to be meant.") from None
     except ValidationError as exc:
-        raise first_fault(exc) from None  # pydantic's own text repeats secret values
+        for key, told in wrong_values(exc):
+            faults.setdefault(key, told)
+    if faults:  # raised here: pydantic's own text repeats secret values
+        raise config_error("\n".join(faults.values()))
+    return config
 
 
 def _mapping(value: Any, name: str) -> Mapping[str, Any]:

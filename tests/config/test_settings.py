@@ -191,6 +191,22 @@ REFUSED: list[tuple[str, Any, str]] = [
 ]
 
 
+def test_all_faults_of_a_block_are_told_at_once_a_line_each() -> None:
+    message = refusal(
+        tiemoutMs=1, timeoutMs="x", agnet="a", org="{{env.ORG}}", retries="{{env.N}}", headers=7
+    )
+    assert [line.split(" ")[0] for line in message.splitlines()] == [
+        "[config]",
+        "config.agnet",
+        "config.org:",
+        "config.retries:",
+        "config.headers:",
+        "config.timeoutMs:",
+    ]
+    assert message.startswith("[config] config.tiemoutMs is not a key")
+    assert message.count("Known keys:") == 1
+
+
 @pytest.mark.parametrize(("key", "value", "said"), REFUSED)
 def test_a_wrong_value_is_told_with_key_value_and_what_was_expected(
     key: str, value: Any, said: str
