@@ -22,8 +22,9 @@ def shared_pool() -> AiohttpPool:
 @lru_cache
 def provider(work: Work) -> LobuProvider:
     """Return the one provider that promptfoo would make."""
-    config = {"agent": work.agent, "gateway": work.url, "token": "user-token"}
-    return LobuProvider({"id": "lobu", "config": config}, pool=shared_pool())
+    config = {"agent": work.agent, "gateway": work.url}
+    env = {"LOBU_TOKEN": "user-token"}  # where the README says that it belongs
+    return LobuProvider({"id": "lobu", "config": config, "env": env}, pool=shared_pool())
 
 
 async def converse(work: Work, sums: Sums) -> None:

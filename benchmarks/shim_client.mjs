@@ -10,8 +10,9 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { LobuProvider } from '../node_shim/index.js';
 
 const { url, agent, conversations, turns, concurrency, warmup } = JSON.parse(process.argv[2]);
-const config = { agent, gateway: url, token: 'user-token' };
-const provider = new LobuProvider({ id: 'lobu', config });
+const config = { agent, gateway: url };
+const env = { LOBU_TOKEN: 'user-token' }; // where the README says that it belongs
+const provider = new LobuProvider({ id: 'lobu', config, env });
 const transcript = Array.from({ length: turns }, (_, index) => `message ${index + 1}`);
 
 async function run(count, sums) {

@@ -76,7 +76,8 @@ def doctor(config_path: Path | None, as_json: bool, **options: Any) -> None:
 
 
 def _print(check: str, status: str, detail: str, fix: str | None) -> None:
-    click.echo(f"{click.style(f'{status:<5}', fg=_COLOURS[status])} {check}: {printable(detail)}")
+    told = printable(detail).replace("\n", "\n      ")
+    click.echo(f"{click.style(f'{status:<5}', fg=_COLOURS[status])} {check}: {told}")
     if fix is not None:
         label = "tip" if status == "ok" else "fix"
         click.echo(f"      {label}: {printable(fix)}")
