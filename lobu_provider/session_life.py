@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,14 @@ from lobu_provider.gateway_client import GatewayClient, Session
 def fresh_thread() -> str:
     """Return a name for a thread that nobody has used."""
     return f"promptfoo-{uuid4()}"
+
+
+def may_be_fresh_thread(name: str) -> bool:
+    """Return whether :func:`fresh_thread` may have made a name."""
+    return _FRESH.fullmatch(name) is not None
+
+
+_FRESH: Final = re.compile(r"promptfoo-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True)

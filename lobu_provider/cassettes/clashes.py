@@ -15,6 +15,7 @@ from lobu_provider.cassettes.key import CassetteKey
 from lobu_provider.cassettes.odd_texts import data_of
 from lobu_provider.cassettes.placeholders import ROLES, TIME_KEYS
 from lobu_provider.cassettes.shelf import Shelf
+from lobu_provider.plain_file import open_plain
 
 _NOISE: Final = frozenset({"ping", "connected"})
 """Events that come whenever they come."""
@@ -69,7 +70,8 @@ def _is_clash(old: list[str], new: list[str]) -> bool:
 
 def _read(path: Path) -> list[str]:
     try:
-        return _lines(path.read_text("utf-8"))
+        with open(path, encoding="utf-8", opener=open_plain) as file:
+            return _lines(file.read())
     except (FileNotFoundError, UnicodeDecodeError):
         return []
 

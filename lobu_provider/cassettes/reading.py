@@ -19,6 +19,7 @@ from lobu_provider.cassettes.line_checks import (
 )
 from lobu_provider.cassettes.placeholders import with_times
 from lobu_provider.cassettes.written import VERSION
+from lobu_provider.plain_file import open_plain
 
 MAX_BYTES: Final = 200_000_000
 """Of a file that is read; the recorder writes less than half of it."""
@@ -88,7 +89,8 @@ def read_cassette(path: Path) -> Cassette:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise CassetteFault(f"it is larger than {MAX_BYTES // 10**6} MB")
-        text = path.read_text("utf-8")
+        with open(path, encoding="utf-8", opener=open_plain) as file:
+            text = file.read()
     except (OSError, UnicodeDecodeError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
         raise CassetteFault(f"it cannot be read: {reason or exc}") from None
@@ -98,7 +100,7 @@ def read_cassette(path: Path) -> Cassette:
 def read_about(path: Path) -> Mapping[str, Any] | None:
     """Return the first line of a file; ``None`` where it is none of a cassette."""
     try:
-        with path.open(encoding="utf-8") as file:
+        with open(path, encoding="utf-8", opener=open_plain) as file:
             about = json.loads(file.readline(1_000_000))
     except (OSError, ValueError, RecursionError):
         return None
@@ -115,7 +117,7 @@ def parse_cassette(text: str) -> Cassette:
     about = lines[0] if lines else {}
     if "cassette" not in about:
         raise CassetteFault('its first line is not that of a cassette: {"cassette": 1, ...}')
-    if about["cassette"] != VERSION:
+    if about["cassette"] is True or about["cassette"] != VERSION:
         raise CassetteFault(
             f"it is stale: format {about['cassette']!r}, and this version reads {VERSION}"
         )

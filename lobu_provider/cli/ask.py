@@ -65,7 +65,16 @@ def ask(questions: tuple[str, ...], as_json: bool, **options: Any) -> None:
 def _read_stdin(questions: tuple[str, ...]) -> list[str]:
     if questions.count("-") > 1:
         raise click.UsageError("Only one QUESTION can be '-': stdin has one end.")
-    turns = [sys.stdin.read().strip() if text == "-" else text for text in questions]
+    turns = [_stdin().strip() if text == "-" else text for text in questions]
     if not all(text.strip() for text in turns):
         raise click.UsageError("A QUESTION is blank; there is nothing to send.")
     return turns
+
+
+def _stdin() -> str:
+    if sys.stdin is None:  # closed by whoever started this
+        raise click.UsageError("A QUESTION is '-', and stdin is closed.")
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as exc:
+        raise click.UsageError(f"A QUESTION is '-', and stdin is not UTF-8: {exc}.") from None

@@ -97,8 +97,11 @@ def report_drift(
     from lobu_provider.drift.reports import junit, table
 
     cases = drift_of_folders(old, new, with_text=with_text)
-    if not cases:
-        say(f"Neither {old} nor {new} holds a cassette.")
+    if all(case.status == "new" for case in cases):
+        say(
+            f"error: {old} holds no cassette, so there is nothing to compare with. Record first, "
+            "or name the folder of the committed ones."
+        )
         raise click.exceptions.Exit(ExitCode.USAGE)
     if as_json:
         print_json([case.told() for case in cases])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,11 +11,13 @@ from typing import Final
 import click
 from click.core import ParameterSource
 
+from lobu_provider.cli.child_program import run_to_end
 from lobu_provider.cli.common import Command, ExitCode, say
 from lobu_provider.cli.drift import drift_options, report_drift
 from lobu_provider.cli.record_folders import (
     FOLDER,
     folder_of,
+    refuse_empty,
     refuse_to_keep_in,
     refuse_without_folder,
 )
@@ -83,6 +84,7 @@ def record(
                failed rows are no matter
       1        with --drift --strict: something drifted, is missing or cannot be read
       0        all else
+      128+N    first of all: interrupted by signal N (130 by Ctrl-C); nothing is compared
     """
     if not with_drift:
         _refuse_without_drift()
@@ -92,6 +94,7 @@ def record(
     if not with_drift:
         raise click.exceptions.Exit(_run(command, environment, stdout=None))
     old = against or folder_of(config)
+    refuse_empty(old)
     if keep is not None:
         refuse_to_keep_in(keep, old)
     with tempfile.TemporaryDirectory(prefix="lobu-drift-") as folder:
@@ -143,11 +146,14 @@ def _refuse_without_drift() -> None:
 
 def _run(command: Sequence[str], environment: dict[str, str], *, stdout: int | None) -> int:
     try:
-        done = subprocess.run(command, env=environment, check=False, stdout=stdout)  # noqa: S603
-        return done.returncode
+        code, received = run_to_end(command, environment, stdout=stdout)
     except OSError as exc:
         say(f"error: {command[0]} cannot be started: {exc.strerror}. Give it by --promptfoo.")
         raise click.exceptions.Exit(ExitCode.USAGE) from None
+    if received is not None:
+        say(f"Interrupted; promptfoo ended with exit code {code}.")
+        raise click.exceptions.Exit(128 + received)
+    return code
 
 
 def _promptfoo(program: str | None, config: Path) -> list[str]:

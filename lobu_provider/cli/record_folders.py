@@ -60,6 +60,18 @@ def folder_of(config: Path) -> Path:
     return folder
 
 
+def refuse_empty(old: Path) -> None:
+    """Refuse a folder without any cassette: all of the run would only be new."""
+    from lobu_provider.cassettes.shelf import Shelf
+
+    if not any(Shelf(old).files()):
+        say(
+            f"error: {old} holds no cassette to compare with. Record first, without --drift, or "
+            "name the committed ones by --against."
+        )
+        raise click.exceptions.Exit(ExitCode.USAGE)
+
+
 def refuse_to_keep_in(keep: Path, old: Path) -> None:
     """Refuse a folder for new recordings that would let old ones count as made by this run."""
     if keep.resolve().is_relative_to(old.resolve()):

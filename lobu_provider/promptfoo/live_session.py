@@ -6,19 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from lobu_provider.promptfoo.session_ids import read_session_id
+from lobu_provider.session_life import may_be_fresh_thread
 
 
 def live_thread(context: Mapping[str, Any]) -> str | None:
     """Return the thread that the conversation is in already.
 
     promptfoo's multi-turn strategies hand back the ``sessionId`` that we returned. The same name in
-    the test's own variables is something else: a leftover of an exported row that is run again.
+    the test's own variables is something else: a leftover of an exported row that is run again, or
+    the author's own, which differs from the test's where it holds a template.
     """
     variables = _mapping(context.get("vars"))
     session = _text(variables.get("sessionId"))
-    test_variables = _mapping(_mapping(context.get("test")).get("vars"))
-    if session is not None and session != _text(test_variables.get("sessionId")):
-        return _text(read_session_id(session)[0])
+    own = _mapping(_mapping(context.get("test")).get("vars")).get("sessionId")
+    if session is not None and session != _text(own):
+        thread = _text(read_session_id(session)[0])
+        if thread is not None and (not _is_template(own) or may_be_fresh_thread(thread)):
+            return thread
     return earlier_thread(variables.get("_conversation"), context.get("repeatIndex"))
 
 
@@ -59,6 +63,10 @@ def said_before(context: Mapping[str, Any]) -> tuple[str, ...]:
             user = _mapping(turn).get("user")
             said += [user] if isinstance(user, str) else []
     return tuple(said)
+
+
+def _is_template(value: Any) -> bool:
+    return isinstance(value, str) and ("{{" in value or "{%" in value)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

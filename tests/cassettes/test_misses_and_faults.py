@@ -72,6 +72,11 @@ def edited(line: int, change: Any) -> Any:
     return edit
 
 
+def as_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 def timed(value: Any) -> Any:
     """Put another time in the place of the first."""
 
@@ -86,6 +91,12 @@ def timed(value: Any) -> Any:
     ("edit", "said"),
     [
         (edited(0, lambda x: {**x, "cassette": 0}), "stale: format 0, and this version reads 1"),
+        (edited(0, lambda x: {**x, "cassette": True}), "stale: format True"),
+        pytest.param(
+            as_pipe,
+            "cannot be read: it is no plain file",
+            marks=pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names"),
+        ),
         (edited(0, lambda _: {}), "first line is not that of a cassette"),
         (lambda path: path.write_text(path.read_text()[:-40]), "is not JSON"),
         (

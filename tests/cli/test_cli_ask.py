@@ -57,6 +57,8 @@ def test_a_dash_reads_the_question_from_stdin(run_cli: RunCli) -> None:
     result = run_cli("ask", *DEMO, "-", input="hello\n")
     assert result.stdout.startswith("Hello!")
     assert run_cli("ask", *DEMO, "-", "-", input="hello\n").exit_code == 2
+    binary = run_cli("ask", *DEMO, "-", input=b"\xff\xfe")
+    assert (binary.exit_code, "stdin is not UTF-8" in binary.stderr) == (2, True)
     assert run_cli("ask", *DEMO, "-", input=" \n").exit_code == 2
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from lobu_provider import LobuProvider
 from lobu_provider.cli.record import _ONLY_WITH_DRIFT, record
 from lobu_provider.event_loop import run
-from tests.cli.conftest import RunCli
+from tests.cli.conftest import RunCli, StartCli
 from tests.wire.wire_recordings import FOLDER
 
 
@@ -138,8 +139,14 @@ def test_drift_is_told_as_a_table_as_json_and_as_junit_and_fails_only_when_stric
     assert run_cli("drift", str(old), str(old), "--strict").exit_code == 0
 
 
-def test_drift_of_empty_folders_is_a_mistake(run_cli: RunCli, tmp_path: Path) -> None:
-    assert run_cli("drift", str(tmp_path), str(tmp_path)).exit_code == 2
+@pytest.mark.parametrize("new", ["empty", "old"])
+def test_drift_without_an_older_cassette_is_a_mistake(
+    run_cli: RunCli, old: Path, tmp_path: Path, new: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    ran = run_cli("drift", str(tmp_path / "empty"), str(tmp_path / new))
+    assert ran.exit_code == 2
+    assert "empty holds no cassette, so there is nothing to compare with" in ran.stderr
 
 
 FAKE: str = """#!{python}
@@ -275,9 +282,80 @@ def test_record_with_drift_ends_with_1_where_nothing_was_recorded(
 
 def test_record_with_drift_needs_something_to_compare_with(run_cli: RunCli, tmp_path: Path) -> None:
     path = suite(tmp_path)
-    ran = run_cli("record", str(path), "--drift", "--promptfoo", "promptfoo")
-    assert ran.exit_code == 2
-    assert "to compare with. Record first, without --drift" in ran.stderr
+    words = ("record", str(path), "--drift", "--promptfoo", str(path.parent / "promptfoo"))
+    refused = run_cli(*words)
+    assert refused.exit_code == 2
+    assert "to compare with. Record first, without --drift" in refused.stderr
+    (path.parent / "old").mkdir()
+    refused = run_cli(*words)
+    assert refused.exit_code == 2
+    assert "old holds no cassette to compare with. Record first" in refused.stderr
+    assert not (path.parent / "told.json").exists()
+
+
+WAITING = """#!{python}
+import pathlib, signal, sys
+def end(number, frame):
+    (pathlib.Path(__file__).parent / "heard").write_text(str(number))
+    sys.exit(7)
+for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+    signal.signal(getattr(signal, name), end)
+sys.stderr.write("waiting\\n")
+sys.stderr.flush()
+while True:
+    signal.pause()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals to one child process")
+@pytest.mark.parametrize("drift", [[], ["--drift"]])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_record_ends_with_its_promptfoo_when_it_is_told_to_end(
+    start_cli: StartCli, tmp_path: Path, number: signal.Signals, drift: list[str]
+) -> None:
+    path = suite(tmp_path)
+    recorded(path.parent / "old", "Find it.")
+    program = path.parent / "promptfoo"
+    program.write_text(WAITING.format(python=sys.executable))
+    recording = start_cli("record", str(path), *drift, "--promptfoo", str(program))
+    recording.stderr.wait_for("waiting")
+    recording.process.send_signal(number)
+    assert recording.end() == 128 + number
+    assert (path.parent / "heard").read_text() == str(int(number))
+    assert "Interrupted; promptfoo ended with exit code 7." in recording.stderr.text
+    assert recording.stdout.text == ""  # nothing is compared
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals to one child process")
+def test_record_kills_a_promptfoo_that_does_not_end_at_the_second_signal(
+    start_cli: StartCli, tmp_path: Path
+) -> None:
+    path = suite(tmp_path)
+    program = path.parent / "promptfoo"
+    deaf = WAITING.replace("sys.exit(7)", 'sys.stderr.write("heard it\\n"); sys.stderr.flush()')
+    program.write_text(deaf.format(python=sys.executable))
+    recording = start_cli("record", str(path), "--promptfoo", str(program))
+    recording.stderr.wait_for("waiting")
+    recording.process.send_signal(signal.SIGTERM)
+    recording.stderr.wait_for("heard it")
+    recording.process.send_signal(signal.SIGTERM)
+    assert recording.end() == 128 + signal.SIGTERM
+    assert "promptfoo ended with exit code 137" in recording.stderr.text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals to one child process")
+def test_record_waits_at_ctrl_c_for_promptfoo_which_hears_it_from_the_terminal(
+    start_cli: StartCli, tmp_path: Path
+) -> None:
+    path = suite(tmp_path)
+    program = path.parent / "promptfoo"
+    program.write_text(WAITING.format(python=sys.executable))
+    recording = start_cli("record", str(path), "--promptfoo", str(program))
+    recording.stderr.wait_for("waiting")
+    recording.process.send_signal(signal.SIGINT)
+    recording.process.send_signal(signal.SIGTERM)  # it was not ended by the first
+    assert recording.end() == 128 + signal.SIGINT
+    assert (path.parent / "heard").read_text() == str(int(signal.SIGTERM))
 
 
 def test_record_names_a_promptfoo_that_cannot_be_started(run_cli: RunCli, tmp_path: Path) -> None:

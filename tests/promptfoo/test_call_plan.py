@@ -131,11 +131,26 @@ CONVERSATION = [{"metadata": {"sessionId": "t-0"}}, {"metadata": {"sessionId": "
             "vars": {"_conversation": CONVERSATION, "sessionId": "t-old"},
             "test": {"vars": {"sessionId": "t-old"}},
         },
+        {
+            "vars": {"_conversation": CONVERSATION, "sessionId": "chat-u7"},
+            "test": {"vars": {"sessionId": "chat-{{user}}"}},
+        },
     ],
 )
 def test_a_live_thread_is_gone_on_with(context: Any) -> None:
     session = plan("hello", context).session
     assert (session.thread, session.resume) == ("t-live", True)
+
+
+@pytest.mark.parametrize("written", ["chat-{{user}}", "{% if a %}chat{% endif %}-u7"])
+def test_an_authors_own_session_id_is_no_thread_also_where_it_holds_a_template(
+    written: str,
+) -> None:
+    test = {"vars": {"sessionId": written}}
+    planned = plan("hello", {"vars": {"sessionId": "chat-u7"}, "test": test})
+    assert not planned.session.resume
+    row = {"vars": {"sessionId": planned.session.thread}, "test": test}  # as a strategy hands back
+    assert plan("hello", row).session.thread == planned.session.thread
 
 
 @pytest.mark.parametrize(
