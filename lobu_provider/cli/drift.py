@@ -87,8 +87,17 @@ def report_drift(
     with_text: bool,
     as_json: bool,
     junit_path: Path | None,
+    sets: frozenset[str] | None = None,
 ) -> bool:
     """Compare, print and write.
+
+    Args:
+        old: a folder of cassettes.
+        new: another.
+        with_text: compare the answers too.
+        as_json: print JSON instead of a table.
+        junit_path: a file to write as well.
+        sets: as for :func:`drift_of_folders`.
 
     Returns:
         Whether anything drifted, is missing or cannot be read.
@@ -96,7 +105,7 @@ def report_drift(
     from lobu_provider.drift.folders import drift_of_folders, drifted
     from lobu_provider.drift.reports import junit, table
 
-    cases = drift_of_folders(old, new, with_text=with_text)
+    cases = drift_of_folders(old, new, with_text=with_text, sets=sets)
     if all(case.status == "new" for case in cases):
         say(
             f"error: {old} holds no cassette, so there is nothing to compare with. Record first, "

@@ -15,7 +15,6 @@ from lobu_provider.cli.child_program import run_to_end
 from lobu_provider.cli.common import Command, ExitCode, say
 from lobu_provider.cli.drift import drift_options, report_drift
 from lobu_provider.cli.record_folders import (
-    FOLDER,
     folder_of,
     refuse_empty,
     refuse_to_keep_in,
@@ -78,35 +77,37 @@ def record(
 
     \b
     Exit codes: the first that fits
+      128+N    interrupted by signal N (130 by Ctrl-C), and promptfoo too; nothing is compared
       2        an option that needs --drift, a folder that cannot be used; promptfoo is not started
       1        with --drift: nothing was recorded
       not 0    promptfoo's own, e.g. 100: a row failed; set PROMPTFOO_FAILED_TEST_EXIT_CODE=0 where
                failed rows are no matter
       1        with --drift --strict: something drifted, is missing or cannot be read
       0        all else
-      128+N    first of all: interrupted by signal N (130 by Ctrl-C); nothing is compared
     """
     if not with_drift:
         _refuse_without_drift()
         refuse_without_folder(config)
     command = [*_promptfoo(program, config), "eval", "-c", str(config), "--no-cache", *arguments]
-    environment = {**os.environ, "LOBU_CASSETTE_MODE": "record"}
+    from lobu_provider.config.cassette_rules import FOLDER_VARIABLE, MODE_VARIABLE
+
+    environment = {**os.environ, MODE_VARIABLE: "record"}
     if not with_drift:
         raise click.exceptions.Exit(_run(command, environment, stdout=None))
-    old = against or folder_of(config)
-    refuse_empty(old)
+    old, sets = (against, None) if against is not None else folder_of(config)
+    refuse_empty(old, sets)
     if keep is not None:
         refuse_to_keep_in(keep, old)
     with tempfile.TemporaryDirectory(prefix="lobu-drift-") as folder:
         new = (keep or Path(folder)).absolute()
         new.mkdir(parents=True, exist_ok=True)
-        told = {**environment, FOLDER: str(new)}
+        told = {**environment, FOLDER_VARIABLE: str(new)}
         code = _run(command, told, stdout=_STDERR)  # ours is for what drifted
         if not any(new.rglob("*.jsonl")):
             say(f"promptfoo ended with exit code {code}, and nothing was recorded.")
             raise click.exceptions.Exit(ExitCode.FAILED)
         has_drifted = report_drift(
-            old, new, with_text=with_text, as_json=as_json, junit_path=junit_path
+            old, new, sets=sets, with_text=with_text, as_json=as_json, junit_path=junit_path
         )
     if code:
         say(f"promptfoo ended with exit code {code}{_ROW_FAILED if code == 100 else '.'}")

@@ -2,41 +2,43 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING
 
 import click
 
 from lobu_provider.cli.common import ExitCode, say
 
-FOLDER: Final = "LOBU_CASSETTES"
-"""The variable that wins over the config's ``cassettes``."""
+if TYPE_CHECKING:
+    from lobu_provider.cli.checks.config_file import ProviderEntry
 
 
 def refuse_without_folder(config: Path) -> None:
     """Refuse what would make every row an error; a config that only promptfoo reads is let pass."""
     from lobu_provider.cli.checks.config_file import read_config
+    from lobu_provider.cli.checks.config_values import is_in_env_file
+    from lobu_provider.config.cassette_rules import FOLDER_VARIABLE
     from lobu_provider.structured_file import UnreadableFileError
 
-    if os.environ.get(FOLDER, "").strip():
-        return
     try:
         entries = read_config(config).providers
     except UnreadableFileError:
         return
-    lacking = [entry.where for entry in entries if not entry.options["config"].get("cassettes")]
-    if lacking:
+    lacking = [entry.where for entry in entries if _named_by(entry) is None]
+    if lacking and not is_in_env_file(FOLDER_VARIABLE):
         say(
             f"error: {config}: no folder of cassettes is given in {', '.join(lacking)}, so each of "
             "its rows would be an error. Add to its config:  cassettes: cassettes  "
-            f"or set {FOLDER}."
+            f"or set {FOLDER_VARIABLE}."
         )
         raise click.exceptions.Exit(ExitCode.USAGE)
 
 
-def folder_of(config: Path) -> Path:
-    """Return the folder of cassettes that all Lobu providers of a config share."""
+def folder_of(config: Path) -> tuple[Path, frozenset[str]]:
+    """Return the folder of cassettes that all Lobu providers of a config share, and their sets.
+
+    A set is a folder below; ``.`` stands for none.
+    """
     from lobu_provider.cli.checks.config_file import read_config
     from lobu_provider.structured_file import UnreadableFileError
 
@@ -45,9 +47,7 @@ def folder_of(config: Path) -> Path:
     except UnreadableFileError as exc:
         say(f"error: {exc}. {exc.fix} Or name the committed cassettes by --against.")
         raise click.exceptions.Exit(ExitCode.USAGE) from None
-    named = {entry.options["config"].get("cassettes") for entry in entries} - {None, ""}
-    given = os.environ.get(FOLDER, "").strip()
-    names = {given} if given else named
+    names = {_named_by(entry) for entry in entries} - {None}
     folders = {config.parent / Path(str(name)).expanduser() for name in names}
     if len(folders) != 1:
         found = ", ".join(sorted(map(str, folders))) or "none"
@@ -57,14 +57,25 @@ def folder_of(config: Path) -> Path:
     if not folder.is_dir():
         say(f"error: there is no folder {folder} to compare with. Record first, without --drift.")
         raise click.exceptions.Exit(ExitCode.USAGE)
-    return folder
+    sets = (str(entry.options["config"].get("cassetteSet") or ".").strip() for entry in entries)
+    return folder, frozenset(sets)
 
 
-def refuse_empty(old: Path) -> None:
-    """Refuse a folder without any cassette: all of the run would only be new."""
+def _named_by(entry: ProviderEntry) -> str | None:
+    """The folder that a provider records into, as it is written."""
+    from lobu_provider.config.cassette_rules import FOLDER_VARIABLE, cassette_variable
+    from lobu_provider.config.environment import Environment
+
+    named = cassette_variable(Environment(entry.options.get("env")), FOLDER_VARIABLE)
+    return named or str(entry.options["config"].get("cassettes") or "").strip() or None
+
+
+def refuse_empty(old: Path, sets: frozenset[str] | None) -> None:
+    """Refuse a folder without any cassette that counts: all of the run would only be new."""
     from lobu_provider.cassettes.shelf import Shelf
 
-    if not any(Shelf(old).files()):
+    there = {path.parent.relative_to(old).as_posix() for path in Shelf(old).files()}
+    if not (there if sets is None else there & sets):
         say(
             f"error: {old} holds no cassette to compare with. Record first, without --drift, or "
             "name the committed ones by --against."

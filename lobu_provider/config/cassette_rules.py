@@ -44,7 +44,7 @@ def read_cassette_rules(
             sense without a folder, or what is to be masked cannot be read.
     """
     mode = _mode(config, env)
-    folder = _variable(env, FOLDER_VARIABLE) or config.cassettes
+    folder = cassette_variable(env, FOLDER_VARIABLE) or config.cassettes
     redact = read_redact_rules(config.cassette_redact)
     if folder is None:
         _refuse_without_folder(config, env, mode)
@@ -67,7 +67,7 @@ def read_cassette_rules(
 
 
 def _mode(config: ProviderConfig, env: Environment) -> Mode:
-    given = _variable(env, MODE_VARIABLE)
+    given = cassette_variable(env, MODE_VARIABLE)
     if given is None:
         return config.cassette_mode or "off"
     if given not in get_args(Mode):
@@ -78,14 +78,20 @@ def _mode(config: ProviderConfig, env: Environment) -> Mode:
     return cast("Mode", given)
 
 
-def _variable(env: Environment, name: str) -> str | None:
+def cassette_variable(env: Environment, name: str) -> str | None:
+    """Return what one of the variables says; ``None`` where it is not set.
+
+    Args:
+        env: with the config file's ``env:`` block.
+        name: :data:`MODE_VARIABLE` or :data:`FOLDER_VARIABLE`.
+    """
     return os.environ.get(name, "").strip() or env.get(name)
 
 
 def _refuse_without_folder(config: ProviderConfig, env: Environment, mode: Mode) -> None:
     where = f"Name it in config.cassettes or {FOLDER_VARIABLE}"
     if mode != "off":
-        by_variable = _variable(env, MODE_VARIABLE) is not None
+        by_variable = cassette_variable(env, MODE_VARIABLE) is not None
         source = MODE_VARIABLE if by_variable else "config.cassetteMode"
         raise config_error(f"{source} is {mode!r}, and no folder of cassettes is given. {where}.")
     given = {

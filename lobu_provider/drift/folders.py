@@ -47,21 +47,31 @@ class CaseDrift:
         }
 
 
-def drift_of_folders(old: Path, new: Path, *, with_text: bool = False) -> list[CaseDrift]:
-    """Return what became of each conversation of either folder, in the order of file names."""
-    before, after = _by_key(old), _by_key(new)
+def drift_of_folders(
+    old: Path, new: Path, *, with_text: bool = False, sets: frozenset[str] | None = None
+) -> list[CaseDrift]:
+    """Return what became of each conversation of either folder, in the order of file names.
+
+    Args:
+        old: what is compared with.
+        new: what is compared.
+        with_text: compare the answers too.
+        sets: the folders below that count, ``.`` for the folder itself; all by default.
+    """
+    before, after = _by_key(old, sets), _by_key(new, sets)
     return [
         _case(before.get(key), after.get(key), old, new, with_text=with_text)
         for key in dict.fromkeys([*before, *after])
     ]
 
 
-def _by_key(folder: Path) -> Mapping[tuple[str, str], Path]:
+def _by_key(folder: Path, sets: frozenset[str] | None) -> Mapping[tuple[str, str], Path]:
     """The same hash in another folder below, a set, is another gateway's."""
-    return {
+    keyed = {
         (path.parent.relative_to(folder).as_posix(), digest_in(path) or ""): path
         for path in Shelf(folder).files()
     }
+    return {key: path for key, path in keyed.items() if sets is None or key[0] in sets}
 
 
 def _case(

@@ -358,6 +358,42 @@ def test_record_waits_at_ctrl_c_for_promptfoo_which_hears_it_from_the_terminal(
     assert (path.parent / "heard").read_text() == str(int(signal.SIGTERM))
 
 
+def test_record_with_drift_compares_the_sets_of_its_config_alone(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    path = suite(tmp_path, cassetteSet="staging")
+    program = str(path.parent / "promptfoo")
+    assert run_cli("record", str(path), "--promptfoo", program).exit_code == 0
+    recorded(path.parent / "old" / "prod", "Another.")
+    words = ("record", str(path), "--drift", "--strict", "--promptfoo", program)
+    assert run_cli(*words).exit_code == 0
+    folder = str(path.parent / "old")
+    ran = run_cli(*words, "--against", folder)
+    assert (ran.exit_code, "missing" in ran.stdout) == (1, True)
+    other = suite(tmp_path, cassetteSet="qa")
+    ran = run_cli("record", str(other), "--drift", "--promptfoo", program)
+    assert (ran.exit_code, "holds no cassette to compare with" in ran.stderr) == (2, True)
+
+
+def test_record_takes_the_folder_from_the_env_block_and_from_the_env_file(
+    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = suite(tmp_path, cassettes=None)
+    program = str(path.parent / "promptfoo")
+    program_text = Path(program).read_text().replace('"basePath"', '"cassettes": "old", "basePath"')
+    Path(program).write_text(program_text)  # as promptfoo hands the variable on
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps({**config, "env": {"LOBU_CASSETTES": "old"}}))
+    assert run_cli("record", str(path), "--promptfoo", program).exit_code == 0
+    words = ("record", str(path), "--drift", "--strict", "--promptfoo", program)
+    assert run_cli(*words).exit_code == 0
+    path.write_text(json.dumps(config))
+    monkeypatch.chdir(path.parent)
+    assert run_cli("record", str(path), "--promptfoo", program).exit_code == 2
+    (path.parent / ".env").write_text("LOBU_CASSETTES=old\n")
+    assert run_cli("record", str(path), "--promptfoo", program).exit_code == 0
+
+
 def test_record_names_a_promptfoo_that_cannot_be_started(run_cli: RunCli, tmp_path: Path) -> None:
     ran = run_cli("record", str(suite(tmp_path)), "--promptfoo", str(tmp_path / "none"))
     assert ran.exit_code == 2

@@ -30,7 +30,7 @@ def unset_files(config: ConfigFile) -> Iterator[Finding]:
     for name in sorted(named):
         if os.environ.get(name) or (isinstance(set_here, Mapping) and set_here.get(name)):
             continue
-        if _is_in_env_file(name):
+        if is_in_env_file(name):
             continue
         file = _FILES.get(name, name.removeprefix("LOBU_").lower())
         yield Finding(
@@ -41,7 +41,7 @@ def unset_files(config: ConfigFile) -> Iterator[Finding]:
         )
 
 
-def _is_in_env_file(name: str) -> bool:
+def is_in_env_file(name: str) -> bool:
     """Whether the file .env of this folder, which promptfoo reads by itself, sets a variable."""
     path = Path(".env")
     text = path.read_text("utf-8", "replace") if path.is_file() else ""
