@@ -151,6 +151,7 @@ def _promptfoo_loader() -> type[Any]:
     return PromptfooLoader
 
 
+@cache
 def _strict_loader() -> type[Any]:
     import yaml
 

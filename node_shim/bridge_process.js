@@ -33,8 +33,10 @@ const MAX_SILENT_LOOKS = 6;
 
 /** The process ends and has certainly not begun the call, so another one can be asked. */
 export class NotBegun extends Failure {
-  constructor() {
-    super('internal', 'The Python process of lobu-provider was ended before it began this call, so nothing was sent to the gateway.', { retryable: true, phase: 'config' });
+  /** @param {Error} [cause] why it ends, where that is known */
+  constructor(cause) {
+    const why = cause === undefined ? '' : ` ${cause.message}`;
+    super('internal', `The Python process of lobu-provider was ended before it began this call, so nothing was sent to the gateway.${why}`, { retryable: true, phase: 'config' });
   }
 }
 
@@ -130,7 +132,7 @@ export class BridgeProcess {
     try {
       await Promise.race([this.#ready.promise, abort.promise]);
       while (this.#full !== undefined) await Promise.race([this.#full.promise, abort.promise]);
-      if (!this.isOpen) throw new NotBegun();
+      if (!this.isOpen) throw new NotBegun(this.#over);
       if (signal?.aborted) throw cancelled();
       return await this.#exchange(call, stopping);
     } finally {

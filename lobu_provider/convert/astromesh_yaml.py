@@ -151,7 +151,7 @@ class _Reader:
         if rubric is not None:
             sight: Any = "answer" if len(turns) < 2 else "conversation"
             checks.append(RubricCheck(rubric, threshold=self._pass_score, sight=sight))
-            self._tell_of_the_judge(identity)
+            self._tell_of_the_judge()
         if not checks and not self.problems:
             entry.problem("expect", "a case needs expect, rubric or both: this one cannot fail")
         self._tell_of_tools(entry, identity)
@@ -190,7 +190,7 @@ class _Reader:
                 case,
             )
 
-    def _tell_of_the_judge(self, case: str) -> None:
+    def _tell_of_the_judge(self) -> None:
         self._note(
             "differs",
             "spec.judge",

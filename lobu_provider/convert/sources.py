@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from lobu_provider.convert.astromesh_yaml import is_astromesh_eval, read_astromesh_eval
 from lobu_provider.convert.hubzoid_markdown import read_hubzoid_case
@@ -20,7 +20,6 @@ from lobu_provider.structured_file import (
 )
 
 Format = Literal["lobu", "hubzoid", "astromesh"]
-FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
 READERS: Final[dict[Format, Callable[[Path, str | None], Suite]]] = {
     "lobu": read_lobu_eval,

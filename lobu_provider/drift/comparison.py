@@ -17,7 +17,8 @@ from lobu_provider.turn import ToolCall, Turn
 _NO_BEHAVIOUR: Final = frozenset({*ROLES, *TIME_KEYS, "id"})
 """Keys of a card that are others each time."""
 
-_ABSENT: Final = "-"
+_NONE: Final = "-"
+"""Stands where there is no tool, no card."""
 
 
 class KeyWords(NamedTuple):
@@ -116,7 +117,7 @@ def _field(turn: int | None, field: str, old: str, new: str) -> Iterator[Differe
 
 
 def _names(calls: Sequence[ToolCall]) -> str:
-    return ", ".join(call.name or "(unnamed)" for call in calls) or _ABSENT
+    return ", ".join(call.name or "(unnamed)" for call in calls) or _NONE
 
 
 def _tool_error(call: ToolCall) -> str:
@@ -141,7 +142,7 @@ def _cards(events: Sequence[Event]) -> str:
             told.append(event.name)
             continue
         told.append(f"{event.name} {json_key(_behaviour(event.data))}")
-    return ", ".join(told) or _ABSENT
+    return ", ".join(told) or _NONE
 
 
 _WORDS: Final = frozenset({"question", "content", "text", "message", "label", "prompts"})

@@ -4,7 +4,7 @@ Reads ``{"hook": "beforeAll" | "afterAll", "context": ...}`` from stdin. The las
 ``{"done": true}``, or ``{"stop": REASON}`` for a run that cannot work. Exit code 0 in both cases.
 
 A hook takes a few seconds at most, in which it deletes sessions: the first SIGINT, SIGTERM or
-SIGHUP lets it end, the second ends it at once.
+SIGHUP lets it end, and the same one again ends it at once.
 """
 
 from __future__ import annotations

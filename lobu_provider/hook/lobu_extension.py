@@ -6,8 +6,8 @@ Like lobu_hook.py beside it, it imports nothing but the standard library while i
 copy of it works anywhere. ``afterAll`` never raises; ``beforeAll`` raises only to stop the run.
 
 Ctrl-C reaches this process too, and it is promptfoo that ends the run on it. A hook takes a few
-seconds at most, in which it deletes sessions, so the first signal lets it end, and the second ends
-it at once.
+seconds at most, in which it deletes sessions, so the first signal lets it end, and the same one
+again ends it at once.
 """
 
 from __future__ import annotations

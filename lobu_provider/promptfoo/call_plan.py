@@ -19,7 +19,9 @@ from lobu_provider.promptfoo.live_session import (
     call_number,
     earlier_thread,
     live_thread,
+    mapping_of,
     said_before,
+    text_of,
 )
 from lobu_provider.promptfoo.message_checks import message_warnings
 from lobu_provider.promptfoo.transcript import as_list, read_transcript
@@ -54,9 +56,9 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
     """
     if not isinstance(prompt, str):
         raise config_error(f"The prompt is a {type(prompt).__name__}; expected text.")
-    context = _mapping(context)
-    variables = _mapping(context.get("vars"))
-    test = _mapping(context.get("test"))
+    context = mapping_of(context)
+    variables = mapping_of(context.get("vars"))
+    test = mapping_of(context.get("test"))
     live = live_thread(context)
     messages, warnings = _messages(settings, prompt, variables, live=live is not None)
     if live is None and variables.get("_conversation"):
@@ -64,7 +66,7 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
             "None of the conversation's earlier calls had a thread to go on in, so this one began "
             "a fresh one."
         )
-    has_id = bool(_mapping(test.get("metadata")).get("conversationId"))
+    has_id = bool(mapping_of(test.get("metadata")).get("conversationId"))
     if not has_id and live is not None and _is_shared(context):
         warnings.append(_SHARED_THREAD)
     warnings += message_warnings(messages)
@@ -86,7 +88,7 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
             model=config.model,
         ),
         warnings=tuple(warnings),
-        evaluation_id=_text(context.get("evaluationId")),
+        evaluation_id=text_of(context.get("evaluationId")),
         said_before=said_before(context) if live is not None else (),
         call_number=call_number(variables, thread),
     )
@@ -101,9 +103,9 @@ _SHARED_THREAD: Final = (
 
 def _is_shared(context: Mapping[str, Any]) -> bool:
     """Whether promptfoo, and not the test's author, told of an earlier call with a thread."""
-    calls = _mapping(context.get("vars")).get("_conversation")
-    test = _mapping(context.get("test"))
-    own = "_conversation" in _mapping(test.get("vars"))
+    calls = mapping_of(context.get("vars")).get("_conversation")
+    test = mapping_of(context.get("test"))
+    own = "_conversation" in mapping_of(test.get("vars"))
     return bool(test) and not own and earlier_thread(calls, context.get("repeatIndex")) is not None
 
 
@@ -177,11 +179,3 @@ def _chat_warnings(history_length: int, has_system: bool, *, live: bool) -> list
             "vars.transcript."
         )
     return warnings
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value.strip() else None

@@ -16,11 +16,11 @@ def live_thread(context: Mapping[str, Any]) -> str | None:
     the test's own variables is something else: a leftover of an exported row that is run again, or
     the author's own, which differs from the test's where it holds a template.
     """
-    variables = _mapping(context.get("vars"))
-    session = _text(variables.get("sessionId"))
-    own = _mapping(_mapping(context.get("test")).get("vars")).get("sessionId")
-    if session is not None and session != _text(own):
-        thread = _text(read_session_id(session)[0])
+    variables = mapping_of(context.get("vars"))
+    session = text_of(variables.get("sessionId"))
+    own = mapping_of(mapping_of(context.get("test")).get("vars")).get("sessionId")
+    if session is not None and session != text_of(own):
+        thread = text_of(read_session_id(session)[0])
         if thread is not None and (not _is_template(own) or may_be_fresh_thread(thread)):
             return thread
     return earlier_thread(variables.get("_conversation"), context.get("repeatIndex"))
@@ -28,39 +28,29 @@ def live_thread(context: Mapping[str, Any]) -> str | None:
 
 def call_number(variables: Mapping[str, Any], thread: str) -> int:
     """Return which call in the thread this is, from 1, as far as promptfoo tells."""
-    before, calls = read_session_id(_text(variables.get("sessionId")) or "")
+    before, calls = read_session_id(text_of(variables.get("sessionId")) or "")
     return calls + 1 if before == thread else 1
 
 
 def earlier_thread(conversation: Any, repeat_index: Any) -> str | None:
-    """Return the thread of the conversation's last call that had one.
-
-    Repeats share promptfoo's list of calls, and a call that failed early has no thread.
-    """
-    calls = conversation if isinstance(conversation, list) else []
-    for call in reversed(calls):
-        metadata = _mapping(_mapping(call).get("metadata"))
-        repeat = _mapping(metadata.get("run")).get("repeatIndex", repeat_index)
-        thread = _text(metadata.get("thread"))
+    """Return the thread of the conversation's last call that had one; one that failed has none."""
+    for metadata in reversed(_calls_of_repeat(conversation, repeat_index)):
+        thread = text_of(metadata.get("thread"))
         if thread is None:  # promptfoo's simulated user leaves no more than this
-            thread = _text(read_session_id(_text(metadata.get("sessionId")) or "")[0])
-        if repeat == repeat_index and thread is not None:
+            thread = text_of(read_session_id(text_of(metadata.get("sessionId")) or "")[0])
+        if thread is not None:
             return thread
     return None
 
 
 def said_before(context: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the messages of the conversation's earlier calls, of this repeat."""
-    conversation = _mapping(context.get("vars")).get("_conversation")
-    repeat_index = context.get("repeatIndex")
+    conversation = mapping_of(context.get("vars")).get("_conversation")
     said: list[str] = []
-    for call in conversation if isinstance(conversation, list) else []:
-        metadata = _mapping(_mapping(call).get("metadata"))
-        if _mapping(metadata.get("run")).get("repeatIndex", repeat_index) != repeat_index:
-            continue
+    for metadata in _calls_of_repeat(conversation, context.get("repeatIndex")):
         turns = metadata.get("turns")
         for turn in turns if isinstance(turns, list) else []:
-            user = _mapping(turn).get("user")
+            user = mapping_of(turn).get("user")
             said += [user] if isinstance(user, str) else []
     return tuple(said)
 
@@ -69,9 +59,22 @@ def _is_template(value: Any) -> bool:
     return isinstance(value, str) and ("{{" in value or "{%" in value)
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _calls_of_repeat(conversation: Any, repeat_index: Any) -> list[Mapping[str, Any]]:
+    """The metadata of the conversation's calls: repeats share promptfoo's list of them."""
+    calls = conversation if isinstance(conversation, list) else []
+    told = [mapping_of(mapping_of(call).get("metadata")) for call in calls]
+    return [
+        metadata
+        for metadata in told
+        if mapping_of(metadata.get("run")).get("repeatIndex", repeat_index) == repeat_index
+    ]
+
+
+def mapping_of(value: Any) -> Mapping[str, Any]:
+    """Return a mapping as it is, and an empty one for anything else."""
     return value if isinstance(value, Mapping) else {}
 
 
-def _text(value: Any) -> str | None:
+def text_of(value: Any) -> str | None:
+    """Return a text that is more than white space as it is, and ``None`` for anything else."""
     return value if isinstance(value, str) and value.strip() else None

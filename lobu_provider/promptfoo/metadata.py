@@ -114,22 +114,23 @@ def hide_named(metadata: Mapping[str, Any], max_bytes: int) -> Taken:
         if not events:  # there are none, or a note
             continue
         told = json_safe([event["data"] for event in events])
-        shown = _without_named(told, max_bytes)
-        turn["otherEvents"] = [
-            {**event, "data": data} for event, data in zip(events, shown, strict=False)
-        ]
+        known = Redactor(named_by_keys(told))
+        kept: list[dict[str, Any]] = start_of(told, max_bytes, known, CUT)
         size = json_bytes(told)
-        cut += size - json_bytes(shown) if size > max_bytes else 0
+        cut += size - json_bytes(kept) if size > max_bytes else 0
+        turn["otherEvents"] = [
+            {**event, "data": data}
+            for event, data in zip(events, _without_named(kept, known), strict=False)
+        ]
     return Taken(frozenset({"turns[].otherEvents"} if cut else ()), cut)
 
 
-def _without_named(told: list[dict[str, Any]], max_bytes: int) -> list[dict[str, Any]]:
-    known = Redactor(named_by_keys(told))
-    kept: list[dict[str, Any]] = known.json(hidden_in_json(start_of(told, max_bytes, known, CUT)))
-    for data in kept:
+def _without_named(told: list[dict[str, Any]], known: Redactor) -> list[dict[str, Any]]:
+    shown: list[dict[str, Any]] = known.json(hidden_in_json(told))
+    for data in shown:
         if isinstance(raw := data.get("raw"), str):  # no JSON, but it may be meant as such
             data["raw"] = known.shortened(raw, _MAX_RAW)
-    return kept
+    return shown
 
 
 def _messages(turns: Iterable[Turn]) -> list[dict[str, str]]:
