@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from lobu_provider.assertions import conversation_checks as about
 from lobu_provider.assertions import tool_checks as tools
+from lobu_provider.assertions.beside_config import misplaced, own_assertions
 from lobu_provider.assertions.evidence import Evidence, NoEvidenceError, read_evidence
 from lobu_provider.assertions.options import check_options
 from lobu_provider.assertions.order_check import tool_order
 from lobu_provider.assertions.outcome import Outcome, failed, grading
 from lobu_provider.assertions.templates import fill
 from lobu_provider.assertions.turn_groups import check_groups, judge_groups
-from lobu_provider.assertions.values import same
 
 Check = Callable[[Mapping[str, Any], Evidence], Outcome]
 
@@ -49,11 +49,15 @@ def judge(check: str, context: Any) -> dict[str, Any]:
     """
     given = context if isinstance(context, Mapping) else {}
     config = {} if given.get("config") is None else given["config"]
-    _refuse_negation(check, config, given.get("test"))
-    problems: list[str] = []
+    test = given.get("test")
+    listed = test.get("assert") if isinstance(test, Mapping) else None
+    own = list(own_assertions(check, config, listed))
+    _refuse_negation(check, own)
+    unfilled: list[str] = []
     variables = given.get("vars")
-    options = fill(config, variables if isinstance(variables, Mapping) else {}, problems)
-    problems = problems or _problems(check, options)
+    options = fill(config, variables if isinstance(variables, Mapping) else {}, unfilled)
+    beside = dict.fromkeys(problem for one in own for problem in misplaced(check, one))
+    problems = [*beside, *(unfilled or _problems(check, options))]
     if problems:
         return failed(f"{check}: the configuration is wrong: " + "\n".join(problems))
     try:
@@ -77,16 +81,11 @@ def _run(check: str, options: Mapping[str, Any], evidence: Evidence) -> Outcome:
     return _RUN[check](options, evidence.of_turn(None if turn is None else int(turn)))
 
 
-def _refuse_negation(check: str, config: Any, test: Any) -> None:
-    """Find this assertion among the test's, which say their type; the context does not."""
-    for assertion in _assertions(test.get("assert") if isinstance(test, Mapping) else None):
-        kind, value = assertion.get("type"), assertion.get("value")
-        if (
-            kind in ("not-python", "not-javascript")
-            and isinstance(value, str)
-            and value.endswith(f":{check}")
-            and same({} if assertion.get("config") is None else assertion["config"], config)
-        ):
+def _refuse_negation(check: str, own: Iterable[Mapping[str, Any]]) -> None:
+    """Look for a type that begins with ``not-``; only the test's assertions say their type."""
+    for assertion in own:
+        kind = assertion["type"]
+        if kind.startswith("not-"):
             raise NegatedError(
                 f"lobu-provider: do not write {kind} with {check}: a mistake in the configuration "
                 f"or a failed call would pass. {_INSTEAD.get(check, 'There is an option for it')}."
@@ -99,10 +98,3 @@ _INSTEAD: Final = {
     "needsHuman": "Write expected: false",
     "turns": "Write the opposite of its checks, e.g. not-contains",
 }
-
-
-def _assertions(found: Any) -> Iterator[Mapping[str, Any]]:
-    for item in found if isinstance(found, list) else []:
-        if isinstance(item, Mapping):
-            yield item
-            yield from _assertions(item.get("assert"))

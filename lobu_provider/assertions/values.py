@@ -130,14 +130,14 @@ def contains(text: str, part: str) -> bool:
 def nearest(word: str, options: Sequence[str]) -> str | None:
     """Return what was probably meant by a word that is none of the options."""
     best: tuple[int, str] | None = None
-    plain = _plain(word)
+    plain = bare_word(word)
     for option in options:
-        distance = _distance(plain, _plain(option))
-        if distance <= max(2, len(plain) // 3) and (best is None or distance < best[0]):
-            best = (distance, option)
+        steps = distance(plain, bare_word(option))
+        if steps <= max(2, len(plain) // 3) and (best is None or steps < best[0]):
+            best = (steps, option)
     if best is not None:
         return best[1]
-    return next((one for one in options if plain[:3] and _plain(one)[:3] == plain[:3]), None)
+    return next((one for one in options if plain[:3] and bare_word(one)[:3] == plain[:3]), None)
 
 
 def did_you_mean(word: str, options: Sequence[str]) -> str:
@@ -146,11 +146,13 @@ def did_you_mean(word: str, options: Sequence[str]) -> str:
     return "" if meant is None else f"; did you mean {show(meant)}?"
 
 
-def _plain(word: str) -> str:
+def bare_word(word: str) -> str:
+    """Return the start of a word without case and separators."""
     return re.sub("[^a-z0-9]", "", word[:60].lower())
 
 
-def _distance(first: str, second: str) -> int:
+def distance(first: str, second: str) -> int:
+    """Return how many letters to add, drop or change to make one word of another."""
     row = list(range(len(second) + 1))
     for i, a in enumerate(first, start=1):
         before, row[0] = row[0], i

@@ -10,7 +10,7 @@ import click
 from lobu_provider.cli.common import ExitCode, say
 
 if TYPE_CHECKING:
-    from lobu_provider.cli.checks.config_file import ProviderEntry
+    from lobu_provider.cli.checks.config_providers import ProviderEntry
 
 
 def refuse_without_folder(config: Path) -> None:

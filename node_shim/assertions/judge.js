@@ -1,5 +1,6 @@
 /** The way of every assertion: its config filled in and checked, the row read, the check run. */
 
+import { misplaced, ownAssertions } from './beside_config.js';
 import * as about from './conversation_checks.js';
 import { NoEvidence, ofTurn, readEvidence } from './evidence.js';
 import { checkOptions } from './options.js';
@@ -8,7 +9,7 @@ import { failed, grading } from './outcome.js';
 import { fill } from './templates.js';
 import * as tools from './tool_checks.js';
 import { checkGroups, judgeGroups } from './turn_groups.js';
-import { get, has, isMapping, same } from './values.js';
+import { get, has, isMapping, plain } from './values.js';
 
 const RUN = { ...about, ...tools, toolOrder };
 
@@ -29,11 +30,14 @@ const INSTEAD = {
 export function judge(check, context) {
   const given = isMapping(context) ? context : {};
   const config = plain(get(given, 'config') ?? {});
-  refuseNegation(check, config, get(given, 'test'));
-  const problems = [];
+  const test = get(given, 'test');
+  const own = ownAssertions(check, config, isMapping(test) ? get(test, 'assert') : undefined);
+  refuseNegation(check, own);
+  const unfilled = [];
   const variables = plain(get(given, 'vars') ?? {});
-  const options = fill(config, isMapping(variables) ? variables : {}, problems);
-  if (problems.length === 0) problems.push(...problemsOf(check, options));
+  const options = fill(config, isMapping(variables) ? variables : {}, unfilled);
+  const beside = new Set(own.flatMap((one) => misplaced(check, one)));
+  const problems = [...beside, ...(unfilled.length > 0 ? unfilled : problemsOf(check, options))];
   if (problems.length > 0) return failed(`${check}: the configuration is wrong: ${problems.join('\n')}`);
   try {
     const evidence = readEvidence(context);
@@ -44,9 +48,6 @@ export function judge(check, context) {
   }
 }
 
-/** As JSON has it, which is how Python sees it. */
-const plain = (value) => JSON.parse(JSON.stringify(value) ?? 'null');
-
 function problemsOf(check, options) {
   const problems = checkOptions(check, options);
   if (check === 'turns' && isMapping(options) && has(options, 'turns')) problems.push(...checkGroups(options.turns));
@@ -55,25 +56,12 @@ function problemsOf(check, options) {
 
 const run = (check, options, evidence) => RUN[check](options, ofTurn(evidence, get(options, 'turn')));
 
-/** Find this assertion among the test's, which say their type; the context does not. */
-function refuseNegation(check, config, test) {
-  for (const assertion of assertionsIn(isMapping(test) ? get(test, 'assert') : undefined)) {
-    const [kind, value] = [get(assertion, 'type'), get(assertion, 'value')];
-    if (
-      ['not-python', 'not-javascript'].includes(kind)
-      && typeof value === 'string'
-      && value.endsWith(`:${check}`)
-      && same(plain(get(assertion, 'config') ?? {}), config)
-    ) {
-      throw new Error(
-        `lobu-provider: do not write ${kind} with ${check}: a mistake in the configuration or a failed call `
-        + `would pass. ${INSTEAD[check] ?? 'There is an option for it'}.`,
-      );
-    }
-  }
-}
-
-function assertionsIn(found) {
-  if (!Array.isArray(found)) return [];
-  return found.filter(isMapping).flatMap((item) => [item, ...assertionsIn(get(item, 'assert'))]);
+/** Look for a type that begins with `not-`; only the test's assertions say their type. */
+function refuseNegation(check, own) {
+  const kind = own.map((assertion) => assertion.type).find((type) => type.startsWith('not-'));
+  if (kind === undefined) return;
+  throw new Error(
+    `lobu-provider: do not write ${kind} with ${check}: a mistake in the configuration or a failed call `
+    + `would pass. ${INSTEAD[check] ?? 'There is an option for it'}.`,
+  );
 }

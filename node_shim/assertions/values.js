@@ -22,6 +22,9 @@ export const has = (mapping, key) => Object.hasOwn(mapping, key);
 
 export const sortedKeys = (mapping) => Object.keys(mapping).sort();
 
+/** A value as JSON has it, which is how Python sees it. */
+export const plain = (value) => JSON.parse(JSON.stringify(value) ?? 'null');
+
 /** Compact JSON with sorted keys: languages differ in the order that they keep. */
 export function jsonText(value) {
   if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`;
@@ -66,15 +69,15 @@ export const contains = (text, part) => text.toLowerCase().includes(part.toLower
 /** What was probably meant by a word that is none of the options. */
 export function nearest(word, options) {
   let best;
-  const wanted = plain(word);
+  const wanted = bareWord(word);
   for (const option of options) {
-    const distance = distanceOf(wanted, plain(option));
-    if (distance <= Math.max(2, Math.floor(wanted.length / 3)) && (best === undefined || distance < best[0])) {
-      best = [distance, option];
+    const steps = distance(wanted, bareWord(option));
+    if (steps <= Math.max(2, Math.floor(wanted.length / 3)) && (best === undefined || steps < best[0])) {
+      best = [steps, option];
     }
   }
   const start = wanted.slice(0, 3);
-  return best?.[1] ?? options.find((option) => start && plain(option).slice(0, 3) === start);
+  return best?.[1] ?? options.find((option) => start && bareWord(option).slice(0, 3) === start);
 }
 
 /** A suggestion to append, or nothing. */
@@ -83,11 +86,13 @@ export function didYouMean(word, options) {
   return meant === undefined ? '' : `; did you mean ${show(meant)}?`;
 }
 
-function plain(word) {
+/** The start of a word without case and separators. */
+export function bareWord(word) {
   return Array.from(word).slice(0, 60).join('').toLowerCase().replace(/[^a-z0-9]/g, '');
 }
 
-function distanceOf(first, second) {
+/** How many letters to add, drop or change to make one word of another. */
+export function distance(first, second) {
   const row = Array.from({ length: second.length + 1 }, (_, index) => index);
   for (let i = 1; i <= first.length; i += 1) {
     let before = row[0];

@@ -16,9 +16,9 @@ import { here } from './helpers.js';
 const GOLDEN = path.join(here, '..', '..', 'tests', 'assertions', 'golden.json');
 const golden = JSON.parse(readFileSync(GOLDEN, 'utf8'));
 
-for (const { name, check, row, config, vars, expect } of golden.cases) {
+for (const { name, check, row, config, vars, test: its, expect } of golden.cases) {
   test(`${check}: ${name}`, () => {
-    const context = { config, vars, ...(row === undefined ? {} : { providerResponse: golden.rows[row] }) };
+    const context = { config, vars, test: its, ...(row === undefined ? {} : { providerResponse: golden.rows[row] }) };
     const before = JSON.stringify(context);
     assert.deepEqual(assertions[check]('', context), expect);
     assert.equal(JSON.stringify(context), before, 'what it was given is left alone');
@@ -65,6 +65,18 @@ test('a date and what JSON does not hold arrive as in Python', () => {
   assert.match(reason, /expected a text with "2026-09-14T00:00:00\.000Z"/);
 });
 
+test('what is undefined beside config was not written, and what JSON cannot hold is no obstacle', () => {
+  const config = { tool: 'lookup_order' };
+  const provider = { self: undefined, big: 1n };
+  provider.self = provider;
+  const own = { type: 'javascript', value: 'package:@lobu/promptfoo-provider:toolCalled', config, provider };
+  const judge = (more) => assertions.toolCalled('', {
+    config, providerResponse: golden.rows.refund, test: { assert: [{ ...own, ...more }] },
+  });
+  assert.equal(judge({ times: undefined, options: undefined }).pass, true);
+  assert.match(judge({ args: () => 1 }).reason, /args stands beside type and value/);
+});
+
 test('names of the prototype are no variables, keys or options', () => {
   const providerResponse = golden.rows.refund;
   const judge = (config) => assertions.toolCalled('', { config, vars: {}, providerResponse });
@@ -83,12 +95,14 @@ test('a type that begins with not- is refused, since it would turn mistakes into
   });
   assert.throws(judge([own]), /do not write not-javascript with toolCalled.*Write toolNotCalled/);
   assert.throws(judge([{ type: 'assert-set', assert: [own] }]), /not-javascript/);
+  assert.throws(judge([{ ...own, type: 'not-ruby' }]), /do not write not-ruby/);
   assert.doesNotThrow(judge([{ ...own, type: 'javascript' }, { ...own, config: { tool: 'y' } }]));
 });
 
 test('every file of the folder has its twin in Python', { skip: !existsSync(GOLDEN) }, () => {
   for (const name of ['values', 'names', 'patterns', 'templates', 'evidence', 'arguments', 'options', 'judge',
     'transforms', 'evidence_text', 'pattern_search', 'lookalikes', 'name_problems', 'option_values', 'tool_options',
+    'beside_config',
   ]) {
     assert.ok(existsSync(path.join(here, '..', '..', 'lobu_provider', 'assertions', `${name}.py`)));
   }

@@ -59,7 +59,8 @@ def verdict(assertion: dict[str, Any], response: dict[str, Any], **context: Any)
     # promptfoo hands a config over as JSON: a turn's number becomes a text.
     config = json.loads(json.dumps(assertion.get("config")))
     check = assertion["value"].rpartition(":")[2]
-    return judge(check, {"config": config, "providerResponse": response, **context})
+    test = {"assert": [assertion]}
+    return judge(check, {"config": config, "providerResponse": response, "test": test, **context})
 
 
 @pytest.mark.parametrize(("name", "assertion", "_message"), examples("passes"))

@@ -26,7 +26,7 @@ UNUSABLE = [
 
 
 def context_of(case: dict[str, Any]) -> dict[str, Any]:
-    context = {key: case[key] for key in ("config", "vars") if case.get(key) is not None}
+    context = {key: case[key] for key in ("config", "vars", "test") if case.get(key) is not None}
     if "row" in case:
         context["providerResponse"] = GOLDEN["rows"][case["row"]]
     return context
@@ -60,6 +60,19 @@ def test_no_check_passes_with_an_option_that_it_does_not_have() -> None:
         result = judge(case["check"], context)
         assert result["pass"] is False
         assert "optoin is no option" in result["reason"]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_no_check_passes_with_an_option_beside_its_config(check: str) -> None:
+    for case in POSITIVE:
+        if case["check"] != check:
+            continue
+        for option in CHECKS[check]:
+            value = "file:///a/lobu_assertions.py:" + check
+            own = {"type": "python", "value": value, "config": case.get("config"), option: 1}
+            result = judge(check, {**context_of(case), "test": {"assert": [own]}})
+            assert result["pass"] is False
+            assert f"{option} stands beside type and value" in result["reason"]
 
 
 @pytest.mark.parametrize("context", [None, {}, {"providerResponse": None}, [], "x"])
@@ -106,6 +119,8 @@ def test_a_type_that_begins_with_not_is_refused() -> None:
         judge_in(own)
     with pytest.raises(NegatedError):
         judge_in({"type": "assert-set", "assert": [own]})
+    with pytest.raises(NegatedError, match="do not write not-ruby"):
+        judge_in({**own, "type": "not-ruby"})
     assert judge_in({**own, "type": "python"}, {**own, "config": {"tool": "y"}})["pass"] is False
 
 

@@ -253,6 +253,96 @@ def test_a_provider_key_other_than_claude_is_a_fault(examine: Lint) -> None:
         assert statuses(examine(config), "provider key") == expected
 
 
+CALLED = {
+    "type": "python",
+    "value": "file:///a/lobu_assertions.py:toolCalled",
+    "config": {"tool": "refund_order"},
+}
+NOT_UNDER_CONFIG = "stands beside type and value, where promptfoo ignores it"
+
+
+def assertion_faults(rows: list[Row]) -> list[str]:
+    assert set(statuses(rows, "assertions")) <= {"fail"}
+    return [detail for check, _, detail in rows if check == "assertions"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ({"args": {"order_id": 17}}, f"args {NOT_UNDER_CONFIG}: move it under config"),
+        ({"Times": 1}, f"Times {NOT_UNDER_CONFIG}: move it under config, as times"),
+        ({"options": {"max": 1}}, f"options {NOT_UNDER_CONFIG}: move what it holds under config"),
+    ],
+)
+@pytest.mark.parametrize(
+    "form",
+    [{}, {"type": "javascript", "value": "package:@lobu/promptfoo-provider:toolCalled"}],
+)
+def test_an_option_beside_an_assertion_s_config_is_a_fault(
+    examine: Lint, keys: dict[str, Any], form: dict[str, Any], told: str
+) -> None:
+    own = {**CALLED, **form, **keys}
+    assert assertion_faults(examine(asserting(**own))) == [f"toolCalled: {told} ('one')"]
+    in_a_set = asserting(**{"type": "assert-set", "assert": [own]})
+    assert assertion_faults(examine(in_a_set)) == [f"toolCalled: {told} ('one')"]
+
+
+def test_an_option_beside_the_config_of_a_default_or_a_template_is_told_with_its_tests(
+    examine: Lint,
+) -> None:
+    told = f"toolCalled: turn {NOT_UNDER_CONFIG}: move it under config"
+    tests = [a_test(), a_test(description="two")]
+    default = {"assert": [{**CALLED, "turn": 2}]}
+    rows = examine({"defaultTest": default, "tests": tests})
+    assert assertion_faults(rows) == [f"{told} ('one', 'two')"]
+    for template, own in (({**CALLED, "turn": 2}, {}), (CALLED, {"turn": 2})):
+        config = asserting(**{"$ref": "#/assertionTemplates/refund", **own})
+        rows = examine({**config, "assertionTemplates": {"refund": template}})
+        assert assertion_faults(rows) == [f"{told} ('one')"]
+    assert assertion_faults(examine(asserting(**{"$ref": "#/nowhere/refund", "turn": 2}))) == []
+
+
+def test_promptfoo_s_keys_notes_and_assertions_of_others_are_no_fault(examine: Lint) -> None:
+    own = {**CALLED, "weight": 2, "threshold": 1, "metric": "m", "_times": 1, "x-args": {"a": 1}}
+    other = {"type": "python", "value": "file://checks.py:polite", "args": {"a": 1}}
+    lone = {"type": "contains", "value": "hi:completed", "turn": 1}
+    rows = examine({"tests": [a_test(**{"assert": [own, other, lone]})]})
+    assert assertion_faults(rows) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "fix"),
+    [
+        ({"maxToolCalls": 0}, "Move it under"),
+        ({"max_tool_calls": 0}, "Move it, as maxToolCalls, under"),
+        ({"workers": 2}, "Move it under"),
+        ({"Config": {"retries": 1}}, "Move what it holds under"),
+    ],
+)
+def test_a_setting_beside_a_provider_s_config_is_a_fault(
+    run_cli: RunCli, folder: Path, keys: dict[str, Any], fix: str
+) -> None:
+    (key,) = keys
+    kept = {"label": "shop", "delay": 1, "transform": "output", "inputs": {}, "note": {"a": 1}}
+    for provider in (
+        {"id": PACKAGE, "config": CONFIG, **kept, **keys},
+        {PACKAGE: {"config": CONFIG, **kept, **keys}},
+    ):
+        config = {"providers": [provider], "tests": [a_test()]}
+        (folder / "promptfooconfig.json").write_text(json.dumps(config), "utf-8")
+        result = run_cli("doctor", "--json", "-c", "promptfooconfig.json")
+        (row,) = [row for row in json.loads(result.stdout) if row["status"] == "fail"]
+        assert row["detail"] == f"providers[0]: {key} stands beside id, where promptfoo ignores it"
+        assert row["fix"] == f"{fix} the provider's  config:  block."
+        assert result.exit_code == 1
+
+
+def test_a_hook_under_another_name_is_known_by_keys_beside_its_config(examine: Lint) -> None:
+    rows = examine({"providers": [{"id": "file://{{env.MY_HOOK}}", "agent": AGENT}]})
+    told = "providers[0]: agent stands beside id, where promptfoo ignores it"
+    assert ("config", "fail", told) in rows
+
+
 def test_a_typo_in_the_config_block_is_the_provider_s_own_error(examine: Lint) -> None:
     rows = examine({"providers": [{"id": PACKAGE, "config": {**CONFIG, "agnet": "x"}}]})
     assert statuses(rows, "config") == ["fail"]

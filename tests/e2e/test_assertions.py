@@ -146,11 +146,15 @@ def test_no_mistake_passes_in_any_form(promptfoo: Promptfoo) -> None:
         for name, config in mistakes.items()
     ]
     right = {"value": f"{IN_PYTHON}toolCalled", "config": {"tool": "issue_refund"}}
+    beside = {"value": f"{IN_PYTHON}toolCalled", "config": {"tool": "open_ticket"}, "times": 7}
+    tests += [talk(f"{form}, beside config", in_form(form, beside)) for form in FORMS]
     tests += [talk(f"{form}, negated", in_form(form, right, "not-")) for form in FORMS]
     rows = run(promptfoo, SCRIPT, *tests)
     assert [name for name, row in rows.items() if row["success"]] == []
     for form in FORMS:
         assert "did you mean" in json.dumps(rows[f"{form}, unknown option"])
+        (told,) = {*reasons(rows[f"{form}, beside config"])}
+        assert "times stands beside type and value" in told
         assert "Write toolNotCalled" in json.dumps(rows[f"{form}, negated"])
 
 

@@ -7,17 +7,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from lobu_provider.assertions.model_graded import MODEL_GRADED
-from lobu_provider.cli.checks.config_file import ConfigFile, ProviderEntry
+from lobu_provider.cli.checks.config_file import ConfigFile
+from lobu_provider.cli.checks.config_providers import ProviderEntry
+from lobu_provider.cli.checks.config_tests import (
+    assertions,
+    base_type,
+    named,
+    options_of,
+    vars_of,
+)
 from lobu_provider.cli.checks.config_values import dates, unset_files
+from lobu_provider.cli.checks.misplaced_keys import options_beside_config, settings_beside_config
 from lobu_provider.extension.context_transforms import corrected
-from lobu_provider.extension.suite import items, listed
+from lobu_provider.extension.suite import listed
 from lobu_provider.extension.transcripts import expands_variables
 from lobu_provider.probe.finding import Finding
-from lobu_provider.promptfoo.trace_assertions import flat_assertions
 
 NEEDS_GRADER: Final = (MODEL_GRADED - {"pi"}) | {
     "select-best",
@@ -32,6 +40,7 @@ _NEED_QUERY: Final = frozenset({"context-faithfulness", "context-relevance"})
 def lint(config: ConfigFile) -> Iterator[Finding]:
     """Yield what is wrong with the file; one ``ok`` when nothing is."""
     found = [
+        *options_beside_config(config),
         *_split_transcripts(config),
         *_context_transforms(config),
         *_missing_queries(config),
@@ -42,7 +51,7 @@ def lint(config: ConfigFile) -> Iterator[Finding]:
         *dates(config),
     ]
     for entry in config.providers:
-        found += [*_token_in_file(entry), *_provider_key(entry)]
+        found += [*_token_in_file(entry), *_provider_key(entry), *settings_beside_config(entry)]
     if not found:
         found = [Finding("tests", "ok", f"{len(config.tests)} tests read in {config.path}")]
     yield from found
@@ -58,9 +67,9 @@ def _split_transcripts(config: ConfigFile) -> Iterator[Finding]:
     if not expands_variables() or is_repaired(config):
         return
     split = []
-    for name, test in _named(config):
-        options = {**_options(config.default_test), **_options(test)}
-        variables = {**_vars(config.default_test), **_vars(test)}
+    for name, test in named(config):
+        options = {**options_of(config.default_test), **options_of(test)}
+        variables = {**vars_of(config.default_test), **vars_of(test)}
         turns = variables.get("transcript")
         if not (isinstance(turns, list) and turns and isinstance(turns[0], str)):
             continue
@@ -94,7 +103,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _context_transforms(config: ConfigFile) -> Iterator[Finding]:
-    given = [(name, one.get("contextTransform", "")) for name, _, one in _assertions(config)]
+    given = [(name, one.get("contextTransform", "")) for name, _, one in assertions(config)]
     if is_repaired(config):
         given = [(name, corrected(transform)) for name, transform in given]
     wrong = [name for name, transform in given if re.match(r"\s*metadata\b", str(transform))]
@@ -110,11 +119,11 @@ def _context_transforms(config: ConfigFile) -> Iterator[Finding]:
 
 
 def _missing_queries(config: ConfigFile) -> Iterator[Finding]:
-    common = _vars(config.default_test)
+    common = vars_of(config.default_test)
     lacking = [
         name
-        for name, test, assertion in _assertions(config)
-        if _type(assertion) in _NEED_QUERY and not ({**common, **_vars(test)}).get("query")
+        for name, test, assertion in assertions(config)
+        if base_type(assertion) in _NEED_QUERY and not ({**common, **vars_of(test)}).get("query")
     ]
     if lacking:
         yield Finding(
@@ -129,8 +138,8 @@ def _missing_queries(config: ConfigFile) -> Iterator[Finding]:
 def _missing_thresholds(config: ConfigFile) -> Iterator[Finding]:
     lacking = [
         name
-        for name, _, assertion in _assertions(config)
-        if _type(assertion).startswith("context-") and "threshold" not in assertion
+        for name, _, assertion in assertions(config)
+        if base_type(assertion).startswith("context-") and "threshold" not in assertion
     ]
     if lacking:
         yield Finding(
@@ -143,14 +152,14 @@ def _missing_thresholds(config: ConfigFile) -> Iterator[Finding]:
 
 
 def _unpinned_graders(config: ConfigFile) -> Iterator[Finding]:
-    if _options(config.default_test).get("provider"):
+    if options_of(config.default_test).get("provider"):
         return
     unpinned = [
-        f"{name} ({_type(assertion)})"
-        for name, test, assertion in _assertions(config)
-        if _type(assertion) in NEEDS_GRADER
+        f"{name} ({base_type(assertion)})"
+        for name, test, assertion in assertions(config)
+        if base_type(assertion) in NEEDS_GRADER
         and not assertion.get("provider")
-        and not _options(test).get("provider")
+        and not options_of(test).get("provider")
     ]
     if unpinned:
         yield Finding(
@@ -209,34 +218,3 @@ def _provider_key(entry: ProviderEntry) -> Iterator[Finding]:
             "Remove 'provider'; the model is set at the agent.",
             where=entry.where,
         )
-
-
-def _named(config: ConfigFile) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for index, test in enumerate(config.tests):
-        description = str(test.get("description") or "").strip()
-        yield (f"{description!r}" if description else f"tests[{index}]"), test
-    if not config.tests and not config.not_read:  # promptfoo makes one test of the defaults alone
-        yield "defaultTest", {}
-
-
-def _assertions(
-    config: ConfigFile,
-) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
-    for name, test in _named(config):
-        for source in (config.default_test, test):
-            for assertion in flat_assertions(items(source.get("assert"))):
-                yield name, test, assertion
-
-
-def _type(assertion: Mapping[str, Any]) -> str:
-    return str(assertion.get("type", "")).removeprefix("not-")
-
-
-def _options(test: Mapping[str, Any]) -> Mapping[str, Any]:
-    options = test.get("options")
-    return options if isinstance(options, Mapping) else {}
-
-
-def _vars(test: Mapping[str, Any]) -> Mapping[str, Any]:
-    variables = test.get("vars")
-    return variables if isinstance(variables, Mapping) else {}

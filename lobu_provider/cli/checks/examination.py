@@ -8,13 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from lobu_provider.cli.checks.config_file import (
-    ConfigFile,
-    ProviderEntry,
-    find_config,
-    read_config,
-)
+from lobu_provider.cli.checks.config_file import ConfigFile, find_config, read_config
 from lobu_provider.cli.checks.config_lint import lint
+from lobu_provider.cli.checks.config_providers import ProviderEntry
 from lobu_provider.cli.checks.gateway import check_gateway
 from lobu_provider.cli.checks.interpreter import check_interpreter
 from lobu_provider.cli.checks.promptfoo_tool import check_promptfoo, check_workers

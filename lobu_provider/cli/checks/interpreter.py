@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import lobu_provider
-from lobu_provider.cli.checks.config_file import ProviderEntry
+from lobu_provider.cli.checks.config_providers import ProviderEntry
 from lobu_provider.cli.checks.shell import run
 from lobu_provider.probe.finding import Finding, TimeBudget
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from lobu_provider.cli.checks.config_file import ConfigFile, ProviderEntry
+from lobu_provider.cli.checks.config_file import ConfigFile
+from lobu_provider.cli.checks.config_providers import ProviderEntry
 from lobu_provider.cli.checks.shell import Answer, run
 from lobu_provider.probe.finding import Finding, TimeBudget
 

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from lobu_provider.cli.checks.config_file import ConfigFile, ProviderEntry, script_name
+from lobu_provider.cli.checks.config_file import ConfigFile
+from lobu_provider.cli.checks.config_providers import ProviderEntry, script_name
 from lobu_provider.probe.finding import Finding
 
 _CHECK: Final = "hook"
