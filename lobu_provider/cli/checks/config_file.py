@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from lobu_provider.cli.checks.config_providers import ProviderEntry
-from lobu_provider.cli.checks.config_providers import providers_of, render
+from lobu_provider.cli.checks.config_providers import ProviderEntry, providers_of, render
 from lobu_provider.extension.suite import items, mapping
 from lobu_provider.structured_file import ENDINGS, UnreadableFileError, load_file
 
