@@ -34,8 +34,7 @@ NOTICE_GRACE_S: Final = 3.0
 tells that a tool has begun, so a tool that runs longer without a sign looks like the end."""
 
 LATE_S: Final = 0.1
-"""How much silence after the end means that nothing more comes for turns that are over. Deleting
-the session ends the stream, so this is waited for only where the session stays."""
+"""How much silence after the end means that nothing more comes for turns that are over."""
 
 StopWhen = Callable[[Event], "str | Failure | None"]
 """Asked about each event of a turn. A sentence leaves the turn as it is by then, a failure fails

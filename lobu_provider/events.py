@@ -177,10 +177,13 @@ def _name(name: str, data: Mapping[str, Any]) -> str:
     if tidy in _BUILDERS:
         return tidy
     kind = data.get("type")
-    if tidy in ("", "message") and isinstance(kind, str):
+    if tidy not in ("", "message"):
+        return name
+    if isinstance(kind, str):
         kind = {"delta": "output"}.get(kind, kind)
         return kind if kind in _BUILDERS else name
-    return name
+    # The only one that has no type.
+    return "tool_use" if {"toolCallId", "name"} <= data.keys() else name
 
 
 def _message_id(name: str, data: Mapping[str, Any]) -> str | None:

@@ -69,18 +69,18 @@ _FAILED_ANSWERS: Final[tuple[tuple[re.Pattern[str], _Kind], ...]] = tuple(
     (re.compile(pattern, re.IGNORECASE), kind)
     for pattern, kind in (
         (
-            r"Your AI provider credentials are invalid or expired\.",
+            r"Your AI provider credentials are invalid or expired(?:\.|\s*$)",
             _Kind("provider", advice=_PROVIDER_ADVICE),
         ),
-        (r"❌\ufe0f? ?Session failed(?:: |\s*$)", _UNKNOWN),
+        (r"❌\ufe0f? ?Session failed(?::|\s*$)", _UNKNOWN),
         (r"💥\ufe0f? ?Worker crashed", _Kind("worker")),
-        (r"Message (blocked by guardrail|rejected): ", _Kind("guardrail")),
+        (r"Message (blocked by guardrail|rejected):(?:\s|$)", _Kind("guardrail")),
     )
 )
 """How the texts begin that a gateway sends as the answer of a turn that it calls successful."""
 
 _NOISE: Final = re.compile(
-    r"(?:🔄|🗜)\ufe0f? ?\*(?:Retrying \(attempt \d+/\d+\)|Compacting context)(?:\.{3}|…)\*\s*"
+    r"(?:🔄|🗜)\ufe0f? ?\*(?:Retrying(?: \(attempt \d+/\d+\))?|Compacting context)(?:\.{3}|…)\*\s*"
 )
 """Lines that the gateway itself streams between the agent's words."""
 
@@ -116,7 +116,8 @@ def failure_of_answer(final_text: str | None, deltas: Sequence[str]) -> Failure 
 
     Only a text that begins with one of the gateway's own sentences counts; an answer that merely
     mentions such words is an answer. Without a final text each streamed piece can be such a text,
-    since a gateway that replaces an answer sends the new one as one more piece.
+    since a gateway that replaces an answer sends the new one as one more piece. Where the final
+    text is no more than the pieces joined, the last one can be.
 
     Args:
         final_text: the gateway's ``finalText``, if it sent one.
@@ -125,10 +126,13 @@ def failure_of_answer(final_text: str | None, deltas: Sequence[str]) -> Failure 
     whole = "".join(deltas) if final_text is None else final_text
     pieces = dict.fromkeys(deltas) if final_text is None else ()
     for text in (whole, *pieces):
-        if _MAY_FAIL.match(text) is not None:
-            found = _own_words_of_the_gateway(_without_ornaments(text)[:_MAX_BEGINNING])
-            if found is not None:
-                return found
+        found = _failure_in(text)
+        if found is not None:
+            return found
+    found = _failure_in(deltas[-1]) if len(deltas) > 1 and final_text is not None else None
+    # The guardrail's words are an agent's too, and it replaces whole answers.
+    if found is not None and found.code != "guardrail" and _are_joined(deltas, whole):
+        return found
     rest, notes = _NOISE.subn("", whole)
     if notes and _ORNAMENTS.fullmatch(rest) is not None:
         return failure(
@@ -137,11 +141,21 @@ def failure_of_answer(final_text: str | None, deltas: Sequence[str]) -> Failure 
     return None
 
 
+def _are_joined(deltas: Sequence[str], text: str) -> bool:
+    return "".join(deltas).strip() == text.strip()
+
+
 def holds_notices(text: str) -> bool:
     """Return whether a streamed text holds, somewhere, lines of the gateway's own."""
     return _NOISE.search(text) is not None or any(
         beginning.search(text) for beginning, _ in _FAILED_ANSWERS
     )
+
+
+def _failure_in(text: str) -> Failure | None:
+    if _MAY_FAIL.match(text) is None:
+        return None
+    return _own_words_of_the_gateway(_without_ornaments(text)[:_MAX_BEGINNING])
 
 
 def _own_words_of_the_gateway(text: str) -> Failure | None:

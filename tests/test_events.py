@@ -108,6 +108,8 @@ def test_an_error_that_is_deeply_nested_is_still_an_error(depth: int) -> None:
         ("message", {"type": "error", "error": "x"}, TurnError),
         ("message", {"type": "delta", "content": "a"}, Output),
         ("message", {"type": "news"}, UnknownEvent),
+        ("message", {"toolCallId": "1", "name": "pay", "input": {}}, ToolUse),
+        ("message", {"name": "pay"}, UnknownEvent),
     ],
 )
 def test_the_wire_name_and_the_shape_decide_what_an_event_is(

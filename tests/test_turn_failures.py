@@ -172,8 +172,41 @@ def test_a_streamed_piece_that_replaces_the_answer_is_seen_without_a_final_text(
     found = failure_of_answer(None, ["The order is ", "💥 Worker crashed: out of memory"])
     assert found is not None
     assert found.code == "worker"
-    whole = "The order is 💥 Worker crashed: out of memory"
-    assert failure_of_answer(whole, ["The order is ", "💥 Worker crashed: out of memory"]) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["💥 Worker crashed: out of memory", SENTENCE, "❌ Session failed:"]
+)
+def test_a_last_piece_of_the_gateways_own_is_seen_where_the_final_text_is_the_joined_pieces(
+    text: str,
+) -> None:
+    pieces = ["The order is ", text]
+    assert failure_of_answer("".join(pieces), pieces) is not None
+    assert failure_of_answer(f" {''.join(pieces)}\n", pieces) is not None
+    assert failure_of_answer("The order is late.", pieces) is None  # replaced by the agent's own
+    assert failure_of_answer("".join([*pieces, " It said."]), [*pieces, " It said."]) is None
+
+
+def test_words_that_an_agent_may_say_in_the_middle_are_no_failure_of_a_confirmed_answer() -> None:
+    pieces = ["The shop wrote: ", "Message rejected: no such order."]
+    assert failure_of_answer("".join(pieces), pieces) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        ("❌ Session failed:", "worker"),
+        ("❌ Session failed:\nout of memory", "worker"),
+        ("Message blocked by guardrail:", "guardrail"),
+        ("Message rejected:\npolicy", "guardrail"),
+        ("Your AI provider credentials are invalid or expired", "provider"),
+        ("🔄 *Retrying…*\n", "empty"),
+    ],
+)
+def test_a_failure_text_whose_reason_is_empty_or_elsewhere_is_one(answer: str, code: str) -> None:
+    found = failure_of_answer(answer, [])
+    assert found is not None
+    assert found.code == code
 
 
 def test_an_answer_of_nothing_but_the_gateways_notes_is_empty() -> None:

@@ -107,7 +107,9 @@ class ProviderConfig(CassetteKeys, ConnectionKeys):
     allow_empty: bool = Field(
         False,
         description="Take a turn that ends without any text for an answer. By default it is an "
-        "error, unless a tool was called or a card asks for a person.",
+        "error, unless a card asks for a person, or a tool was called and the gateway confirmed "
+        "the empty text (version 11 never does). A newer gateway's end without a confirmed text "
+        "stays an error: so it ends a session that timed out.",
     )
     max_concurrent_sessions: Annotated[int, Field(ge=1)] | None = Field(
         None,

@@ -40,7 +40,7 @@ class Settings:
     agent_id: str
     gateway: str
     """Base URL ending in ``/lobu``, or ``script:NAME``."""
-    config: ProviderConfig
+    config: ProviderConfig = field(repr=False)
     """The block as written, for the keys that need no further treatment."""
     timeout_s: float
     """Of one call, over session, all turns and clean-up."""

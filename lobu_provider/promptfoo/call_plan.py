@@ -24,6 +24,7 @@ from lobu_provider.promptfoo.live_session import (
     text_of,
 )
 from lobu_provider.promptfoo.message_checks import message_warnings
+from lobu_provider.promptfoo.trace_assertions import flat_assertions
 from lobu_provider.promptfoo.transcript import as_list, read_transcript
 from lobu_provider.session_life import SessionPlan, fresh_thread
 
@@ -41,6 +42,8 @@ class CallPlan:
     """What earlier calls said in the same thread, as far as promptfoo tells of it."""
     call_number: int = 1
     """Which call in its thread this is, as far as promptfoo tells of it."""
+    is_judged: bool = False
+    """Whether the test has assertions."""
 
 
 def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None) -> CallPlan:
@@ -91,6 +94,7 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
         evaluation_id=text_of(context.get("evaluationId")),
         said_before=said_before(context) if live is not None else (),
         call_number=call_number(variables, thread),
+        is_judged=any(True for _ in flat_assertions(test.get("assert"))),
     )
 
 

@@ -36,7 +36,7 @@ _DELETE_SHARE: Final = 0.1
 
 _LATE_S: Final = 0.5
 """How long what comes after the end of a turn is waited for at most, where it decides what to say
-next. Mostly it is the time of one silence, a tenth of a second."""
+next or what is judged. Mostly it is the time of one silence, a tenth of a second."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,7 @@ async def converse(line: Line, plan: CallPlan, deadline: float, record: CallReco
                 await case.say_all(conversation)
             finally:
                 record.latency_s = anyio.current_time() - started_s
+            await case.hear_end(conversation, deadline - delete_s)
     finally:
         record.secrets += client.session_tokens  # also of a conversation that never opened
     case.judge_end()
@@ -144,8 +145,26 @@ class _Case:
 
     async def _hear_late_events(self, conversation: Conversation) -> None:
         """Hear what is told of a turn after its end, where that may end the conversation."""
-        if self._stops.is_needed or self._answers.is_needed:
+        if self._hears_each:
             with anyio.move_on_after(_LATE_S):
+                await conversation.listen_to_end()
+
+    @property
+    def _hears_each(self) -> bool:
+        return self._stops.is_needed or self._answers.is_needed
+
+    async def hear_end(self, conversation: Conversation, until_s: float) -> None:
+        """Hear what is told after the end of the last turn, where somebody judges it.
+
+        The deletion ends the stream. A newer gateway tells of tool calls without waiting for it,
+        and with several replicas in no certain order.
+        """
+        last = conversation.turns[-1] if conversation.turns else None
+        if last is None or last.failure is not None or last.cut_short is not None:
+            return
+        if self._plan.is_judged and not self._plan.session.keep and not self._hears_each:
+            left_s = until_s - anyio.current_time()
+            with anyio.move_on_after(min(_LATE_S, left_s)):
                 await conversation.listen_to_end()
 
     def _is_over(self, turns: Sequence[Turn]) -> bool:

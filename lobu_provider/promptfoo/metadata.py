@@ -143,7 +143,10 @@ def _messages(turns: Iterable[Turn]) -> list[dict[str, str]]:
 
 
 def _snippets(turns: Iterable[Turn], names: frozenset[str]) -> Iterator[str]:
-    """Yield the text of each snippet once; the gateway's id tells which are the same."""
+    """Yield the text of each snippet once, and no two of the same id and text.
+
+    Tools of other servers may count their hits from 1 in each search.
+    """
     seen: set[Any] = set()
     counts = cache(partial(is_retrieval, names=names))
     for call in (call for turn in turns for call in turn.tool_calls):
@@ -157,8 +160,7 @@ def _snippets(turns: Iterable[Turn], names: frozenset[str]) -> Iterator[str]:
 
 
 def _snippet_key(snippet: Mapping[str, Any]) -> str:
-    given = snippet.get("id")
-    return json.dumps(json_safe({"text": snippet.get("text")} if given is None else given))
+    return json.dumps(json_safe([snippet.get("id"), snippet.get("text")]))
 
 
 def is_retrieval(tool_name: str, names: Iterable[str]) -> bool:

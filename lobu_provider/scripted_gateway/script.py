@@ -171,7 +171,11 @@ def _find(ref: str, base_dir: Path | None) -> Path:
     except RuntimeError as exc:  # "~name" of nobody
         raise config_error(f"Script {ref!r} not found: {exc} Write the whole path.") from None
     tried = [base_dir / given, Path.cwd() / given] if base_dir else [Path.cwd() / given]
-    found = next((path for path in tried if path.is_file()), None)
+    try:
+        found = next((path for path in tried if path.is_file()), None)
+    except (OSError, ValueError) as exc:  # a name that no file can have
+        reason = exc.strerror if isinstance(exc, OSError) else exc
+        raise config_error(f"Script {ref[:80]!r} cannot be read: {reason}.") from None
     if found is None:
         folders = dict.fromkeys([str(base_dir.absolute())] if base_dir else [])
         folders[str(Path.cwd())] = None

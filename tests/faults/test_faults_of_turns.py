@@ -84,6 +84,13 @@ async def test_allow_empty_takes_a_turn_without_text_for_an_answer(end: bytes) -
     assert row.output.strip("\u200b \n\t") == ""
 
 
+@pytest.mark.parametrize("before", [b"", tool_use("refund", "call_1")])
+async def test_allow_empty_takes_no_session_that_timed_out_for_an_answer(before: bytes) -> None:
+    newer = event("status", status="running", messageId="m-1")
+    row = await heard(newer, before, complete(), config={"allowEmpty": True})
+    assert row.metadata["error"]["code"] == "timeout"
+
+
 async def test_an_action_without_words_is_an_answer() -> None:
     row = await heard(tool_use("refund", "call_1"), complete(finalText=""))
     row.passed("", "call_1")

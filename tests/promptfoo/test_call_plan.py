@@ -142,6 +142,20 @@ def test_a_live_thread_is_gone_on_with(context: Any) -> None:
     assert (session.thread, session.resume) == ("t-live", True)
 
 
+@pytest.mark.parametrize(
+    ("given", "is_judged"),
+    [
+        (None, False),
+        ([], False),
+        ("x", False),
+        ([{"type": "contains", "value": "x"}], True),
+        ([{"type": "assert-set", "assert": []}], True),
+    ],
+)
+def test_a_test_with_assertions_is_judged(given: Any, is_judged: bool) -> None:
+    assert plan("hello", {"test": {"assert": given}}).is_judged is is_judged
+
+
 @pytest.mark.parametrize("written", ["chat-{{user}}", "{% if a %}chat{% endif %}-u7"])
 def test_an_authors_own_session_id_is_no_thread_also_where_it_holds_a_template(
     written: str,

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import anyio
 import pytest
 
+from lobu_provider import conversation
+from lobu_provider.promptfoo import case
 from tests.wire.wire_answers import (
     CONNECTED,
+    STREAM_HEAD,
     AfterMessage,
     answers,
     call,
@@ -17,7 +21,7 @@ from tests.wire.wire_answers import (
     stream,
     tool_use,
 )
-from tests.wire.wire_gateway import WireGateway
+from tests.wire.wire_gateway import LIMIT_S, Exchange, WireGateway
 
 pytestmark = pytest.mark.anyio
 
@@ -57,6 +61,30 @@ async def test_calls_told_at_the_very_end_of_the_stream_count_against_the_limit(
     row, _ = await row_of(complete(finalText="fine"), late, maxToolCalls=1)
     assert row["error"].startswith("[limit]")
     assert len(row["metadata"]["toolCalls"]) == 2
+
+
+async def a_while_after_the_end(exchange: Exchange) -> None:
+    """A gateway with several replicas, which keeps no order among them."""
+    await exchange.send(STREAM_HEAD)
+    await exchange.chunk(CONNECTED)
+    await exchange.gateway.message_arrived(1)
+    await exchange.chunk(complete(finalText="fine"))
+    await anyio.sleep(0.02)
+    await exchange.chunk(TWO + event("closed", reason="deleted"))
+    await exchange.client_gone()
+
+
+@pytest.mark.parametrize("kept", [False, True])
+async def test_calls_told_a_while_after_the_end_are_heard_where_they_are_judged(
+    monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    for module in (case, conversation):  # what is waited for is the end of the stream
+        monkeypatch.setattr(module, "_LATE_S" if module is case else "LATE_S", LIMIT_S)
+    test = {"assert": [{"type": "contains", "value": "fine"}]}
+    async with WireGateway(answers(events=a_while_after_the_end)) as gateway:
+        row = await call(gateway.url, "hello", more_context={"test": test}, keepSession=kept)
+    assert [one["toolCallId"] for one in row["metadata"]["toolCalls"]] == ["1", "2"]
+    assert "error" not in row
 
 
 async def test_calls_told_under_the_name_of_a_merged_message_count_against_the_limit() -> None:

@@ -95,11 +95,16 @@ def test_snippets_are_joined_by_a_blank_line_and_each_id_counts_once() -> None:
         ([(1, "a"), ("1", "b"), (1.5, "c"), (None, "d"), (None, "d")], ["a", "b", "c", "d"]),
         ([(1, ""), (1, " "), (1, "a")], ["a"]),
         ([(1, None), (2, 7), (3, ["x"]), (4, "a")], ["a"]),
-        ([({"x": 1}, "a"), ({"x": 1}, "b")], ["a"]),
+        ([({"x": 1}, "a"), ({"x": 1}, "b"), ({"x": 1}, "a")], ["a", "b"]),
     ],
 )
-def test_a_snippet_is_known_by_its_id_and_is_text(found: Any, texts: list[str]) -> None:
+def test_a_snippet_is_known_by_its_id_and_its_text(found: Any, texts: list[str]) -> None:
     assert describe_turns([turn(snippets(*found))])["retrievedSnippets"] == texts
+
+
+def test_two_tools_may_give_their_snippets_the_same_ids() -> None:
+    turns = [turn(snippets((1, "Bern."), call="1"), snippets((1, "Basel."), call="2"), DONE)]
+    assert describe_turns(turns)["retrievedSnippets"] == ["Bern.", "Basel."]
 
 
 def test_snippets_without_an_id_are_known_by_their_text() -> None:
