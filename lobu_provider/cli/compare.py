@@ -35,6 +35,11 @@ from lobu_provider.cli.results_options import (
     metavar="NAME",
     help="A tool argument that differs in every run, such as a request id; may be given again.",
 )
+@click.option(
+    "--allow-removed",
+    is_flag=True,
+    help="NEW may lack tests that OLD has: they were renamed, deleted or filtered away on purpose.",
+)
 @shards_option
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown for a pull request.")
 @json_option
@@ -43,6 +48,7 @@ def compare(
     new: tuple[Path, ...],
     more_old: tuple[Path, ...],
     ignored: tuple[str, ...],
+    allow_removed: bool,
     shards: int | None,
     as_markdown: bool,
     as_json: bool,
@@ -64,10 +70,12 @@ def compare(
       0  no regression
       1  a regression
       2  wrong option, or a file that is no results file
-      3  no regression is known, but NEW is not whole, or something judged before was not now
+      3  no regression is known, but NEW is not whole, or a test that was judged in OLD was not
+         judged now or is not there (unless --allow-removed), or tests cannot be told apart
     """
     from lobu_provider.results.baseline import read_run_or_baseline
     from lobu_provider.results.comparison import compare as compared
+    from lobu_provider.results.comparison_doubts import doubts_of
     from lobu_provider.results.comparison_report import (
         comparison_json,
         comparison_markdown,
@@ -83,15 +91,17 @@ def compare(
     before, after = read_run_or_baseline([old, *more_old]), read_run(new)
     found = compared(before.rows, after.rows, frozenset(ignored))
     gaps, old_gaps = gaps_of(after, shards), gaps_of(before) if before.files else []
+    doubts = doubts_of(found, allow_removed=allow_removed)
     if as_json:
-        print_json({**comparison_json(found), "gaps": gaps, "oldGaps": old_gaps})
+        told = {"doubts": doubts, "gaps": gaps, "oldGaps": old_gaps}
+        print_json({**comparison_json(found), **told})
     else:
         print_lines((comparison_markdown if as_markdown else comparison_text)(found))
-    for gap in gaps:
-        tell(gap)
+    for text in [*gaps, *doubts]:
+        tell(text)
     for gap in old_gaps:
         tell(f"OLD: {gap}")
     if found.of("regression"):
         raise click.exceptions.Exit(ExitCode.FAILED)
-    if gaps or found.of("unjudged"):
+    if gaps or doubts:
         raise click.exceptions.Exit(ExitCode.GATEWAY)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from lobu_provider.cli.common import print_json
-from lobu_provider.cli.explain_choice import chosen_row, fitting_tests, listed, ways_to_choose
+from lobu_provider.cli.explain_again import command_again
+from lobu_provider.cli.explain_choice import (
+    asked_tests,
+    chosen_row,
+    fitting_tests,
+    listed,
+    ways_to_choose,
+)
 from lobu_provider.cli.results_options import (
     FILE,
     ResultsCommand,
@@ -71,35 +78,25 @@ def explain(
 
     \b
     Exit codes:
-      0  shown; or no TEST was named and every row passed, which one line says
+      0  shown; or no TEST was named and every row asked for passed, which one line says
       2  wrong option, a file that is no results file, no such test, or several that fit
       3  a file is missing or cut off
     """
     from lobu_provider.results.explanation import explain as explained
     from lobu_provider.results.explanation import explanation_lines
-    from lobu_provider.results.rerun import rerun_command
     from lobu_provider.results.runs import column_names, group_tests, place_of, read_run, whole_rows
 
     run = read_run([results, *more])
     tests = group_tests(run.rows)
-    fitting = fitting_tests(tests, test, provider, prompt)
+    asked = asked_tests(tests, provider, prompt)
+    fitting = fitting_tests(asked, test, tests)
     if not fitting:
-        _tell_of_a_good_run(tests, as_json)
+        _tell_of_good_rows(asked, provider, prompt, repeat, as_json)
         return
     chosen = fitting[0]
     row = chosen_row(chosen, repeat)
     whole = whole_rows(run, {place_of(row)})[place_of(row)]
-    own_tests = _config_tests(config_path) if config_path else _tests_of_folder(whole)
-    again = rerun_command(
-        whole,
-        own_tests if own_tests is not None else run.files[row.file].config_tests(),
-        config=str(config_path) if config_path else None,
-        several_providers=len({one.column.provider for one in tests}) > 1,
-        several_prompts=len({one.column.prompt for one in tests}) > 1,
-    )
-    answered = {one.column for one in tests if one.first.provider == row.provider}
-    if len({column.provider for column in answered}) > 1:  # of one name: promptfoo selects all
-        again = again._replace(is_exact=False)
+    again, is_config_known = command_again(row, whole, tests, run.files[row.file], config_path)
     names = column_names(one.column for one in tests)
     told = {
         **explained(whole),
@@ -109,7 +106,7 @@ def explain(
         "alsoFit": [f"{one.name} ({names[one.column]})" for one in fitting[1:]],
         "rerun": again.command,
         "rerunIsExact": again.is_exact,
-        "rerunConfigIsKnown": config_path is not None or own_tests is not None,
+        "rerunConfigIsKnown": is_config_known,
         "rerunBeginsAnew": again.begins_anew,
     }
     if as_json:
@@ -120,7 +117,7 @@ def explain(
         passed = sum(one.outcome == "passed" for one in chosen.rows)
         click.echo(f"row {told['repeat']} of {told['repeats']}, of which {passed} passed")
     print_lines([f"again: {again.command}"])
-    _tell_of_the_command(again, told["rerunConfigIsKnown"])
+    _tell_of_the_command(again, is_config_known)
     if told["alsoFit"]:
         tell(f"Not shown: {listed(told['alsoFit'])}. Choose by {ways_to_choose(fitting)}.")
 
@@ -140,39 +137,23 @@ def _tell_of_the_command(again: Rerun, is_config_known: bool) -> None:
         tell("The command may select more than this row's test and provider. See docs/results.md.")
 
 
-def _tell_of_a_good_run(tests: Sequence[Test], as_json: bool) -> None:
+def _tell_of_good_rows(
+    tests: Sequence[Test],
+    provider: str | None,
+    prompt: str | None,
+    repeat: int | None,
+    as_json: bool,
+) -> None:
+    """Tell that every row passed of those that were asked for, which need not be the whole run."""
     names = list(dict.fromkeys(one.name for one in tests))
+    filters = (("provider", provider), ("prompt", prompt))
+    asked = " and ".join(f"{name} {value!r}" for name, value in filters if value is not None)
+    rows = f"every row of {asked}" if asked else "every row"
+    if repeat is not None:
+        raise click.UsageError(f"--repeat needs a TEST: {rows} passed. There are: {listed(names)}")
     if as_json:
-        print_json({"test": None, "outcome": "passed", "alsoFit": names})
+        print_json({"test": None, "outcome": "passed", **dict(filters), "alsoFit": names})
     else:
-        print_lines([f"Every row passed. Name the TEST to be shown: {listed(names)}"])
-
-
-def _tests_of_folder(row: Mapping[str, Any]) -> list[Any] | None:
-    """Return the tests of the config that promptfoo finds here, if the row's test is one of them;
-    what cannot be read is not it."""
-    from lobu_provider.cli.checks.config_file import find_config, read_config
-    from lobu_provider.results.outcomes import mapping
-    from lobu_provider.results.rerun import place_of_test
-    from lobu_provider.structured_file import UnreadableFileError
-
-    path = find_config(Path())
-    try:
-        config = read_config(path) if path is not None else None
-    except UnreadableFileError:
-        return None
-    if config is None or config.not_read:
-        return None
-    tests = list(config.own_tests)
-    return tests if place_of_test(mapping(row.get("testCase")), tests) is not None else None
-
-
-def _config_tests(path: Path) -> list[Any] | None:
-    from lobu_provider.cli.checks.config_file import read_config
-    from lobu_provider.structured_file import UnreadableFileError
-
-    try:
-        config = read_config(path)
-    except UnreadableFileError as error:
-        raise click.UsageError(f"{error}. {error.fix}") from None
-    return None if config.not_read else list(config.tests)
+        print_lines(
+            [f"{rows[0].upper()}{rows[1:]} passed. Name the TEST to be shown: {listed(names)}"]
+        )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from lobu_provider.results.identity import Identity
     from lobu_provider.results.rows import Row
     from lobu_provider.results.runs import Test
 
@@ -22,14 +23,14 @@ def ways_to_choose(fitting: Sequence[Test]) -> str:
     return " and ".join(way for way, found in values.items() if len(found) > 1)
 
 
-def fitting_tests(
-    tests: Sequence[Test], name: str | None, provider: str | None, prompt: str | None
-) -> list[Test]:
-    """Return the test to show, and after it the others that were as well asked for; none where
-    no name is given and every row passed."""
+def asked_tests(tests: Sequence[Test], provider: str | None, prompt: str | None) -> list[Test]:
+    """Return the tests of that provider and prompt, each given or any.
+
+    Raises:
+        click.UsageError: there are none.
+    """
     if not tests:
         raise click.UsageError("There are no rows: no test was selected, or the run was stopped.")
-    numbered = _identities(tests)
     if provider is not None:
         known = sorted({one.column.provider for one in tests})
         tests = [one for one in tests if one.column.provider == provider]
@@ -41,27 +42,42 @@ def fitting_tests(
         tests = exact or [one for one in tests if prompt.lower() in one.column.prompt.lower()]
         if not tests:
             raise click.UsageError(f"No prompt {prompt!r}. There are: {listed(labels)}")
+    return list(tests)
+
+
+def fitting_tests(asked: Sequence[Test], name: str | None, all_tests: Sequence[Test]) -> list[Test]:
+    """Return the test to show, and after it the others that were as well asked for; none where
+    no name is given and every row of ``asked`` passed.
+
+    Args:
+        asked: the tests to choose from.
+        name: the argument TEST.
+        all_tests: those of the run, by which TEST may be a number.
+
+    Raises:
+        click.UsageError: no test has that name, or several have.
+    """
     if name is None:
-        bad = [one for one in tests if any(row.outcome != "passed" for row in one.rows)]
+        bad = [one for one in asked if any(row.outcome != "passed" for row in one.rows)]
         failed = [one for one in bad if any(row.outcome == "failed" for row in one.rows)]
         return failed or bad
-    return _named(tests, name, numbered)
+    return _named(asked, name, _identities(all_tests))
 
 
-def _identities(tests: Sequence[Test]) -> list[tuple[str, str]]:
+def _identities(tests: Sequence[Test]) -> list[Identity]:
     """Return which tests there are, whoever answered, in the order in which they ran."""
     ordered = sorted(tests, key=lambda one: (one.first.file, one.first.test_idx))
-    return list(dict.fromkeys((one.digest, one.checks) for one in ordered))
+    return list(dict.fromkeys(one.identity for one in ordered))
 
 
-def _named(tests: Sequence[Test], name: str, numbered: Sequence[tuple[str, str]]) -> list[Test]:
+def _named(tests: Sequence[Test], name: str, numbered: Sequence[Identity]) -> list[Test]:
     from lobu_provider.results.required import matches
 
     found = [one for one in tests if one.name == name]
     found = found or [one for one in tests if matches(name, one)]
     if not found and name.isdecimal() and 0 < int(name[:9]) <= len(numbered):
         wanted = numbered[int(name[:9]) - 1]
-        found = [one for one in tests if (one.digest, one.checks) == wanted]
+        found = [one for one in tests if one.identity == wanted]
     found = found or [one for one in tests if name.lower() in one.name.lower()]
     names = list(dict.fromkeys(one.name for one in found or tests))
     if not found:

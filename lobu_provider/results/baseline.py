@@ -14,12 +14,14 @@ from typing import Any, Final, get_args
 from lobu_provider.results.documents import opened, parsed
 from lobu_provider.results.faults import ResultsError
 from lobu_provider.results.files import BASELINE_FORMAT, shape_of
-from lobu_provider.results.identity import Identity
+from lobu_provider.results.identity import Distinction, Identity
 from lobu_provider.results.outcomes import Outcome, items, mapping
 from lobu_provider.results.rows import Call, Row
 from lobu_provider.results.runs import Run, columns_of, read_run
 
-VERSION: Final = 1
+VERSION: Final = 2
+_WITHOUT_METADATA: Final = 1
+"""A version that does not tell apart tests that differ in metadata or place alone."""
 
 
 def baseline_lines(run: Run) -> Iterator[str]:
@@ -40,6 +42,8 @@ def _told(row: Row) -> dict[str, Any]:
     told = {
         "test": row.identity.digest,
         "checks": row.identity.checks,
+        "metadata": row.identity.metadata,
+        "place": row.identity.place,
         "name": row.identity.name,
         "provider": row.provider,
         "prompt": row.prompt,
@@ -83,25 +87,32 @@ def read_run_or_baseline(paths: Sequence[Path]) -> Run:
 
 def _rows(path: Path) -> Iterator[Row]:
     document = mapping(parsed(path))
-    if document.get("version") != VERSION:
+    version = document.get("version")
+    if version not in (VERSION, _WITHOUT_METADATA):
         raise ResultsError(
-            f"{path}: version {document.get('version')!r} of the baseline's format is unknown; "
+            f"{path}: version {version!r} of the baseline's format is unknown; "
             f"expected {VERSION}. Bless the run again with this lobu-provider"
         )
     for number, told in enumerate(items(document.get("rows"))):
         try:
-            yield _row(told)
+            yield _row(told, "" if version == VERSION else None)
         except (KeyError, TypeError, ValueError) as error:
             raise ResultsError(f"{path}: rows[{number}] is damaged ({error!r})") from None
 
 
-def _row(told: Mapping[str, Any]) -> Row:
+def _row(told: Mapping[str, Any], no_metadata: str | None) -> Row:
     outcome = told["outcome"]
     if outcome not in get_args(Outcome):
         raise ValueError(f"outcome {outcome!r}")
     turns = told.get("turns")
     return Row(
-        identity=Identity(told["test"], told["name"], told["checks"]),
+        identity=Identity(
+            told["test"],
+            told["name"],
+            told["checks"],
+            told.get("metadata", no_metadata),
+            told.get("place", ""),
+        ),
         provider=told["provider"],
         prompt=told.get("prompt", ""),
         file=int(told["file"]),
@@ -121,4 +132,5 @@ def _row(told: Mapping[str, Any]) -> Row:
         trace_id=None,
         session_id=None,
         labels=(),
+        distinction=Distinction(),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -14,6 +14,16 @@ from lobu_provider.results.tool_changes import ToolChange, tool_changes
 
 Change = Literal["regression", "fix", "unjudged", "judged again", "added", "removed", "same"]
 """``unjudged``: it was judged before and now nothing can be said; ``judged again``: the reverse."""
+
+_ALIKE: Final = (
+    ("checks", "metadata", "place"),
+    ("checks", "metadata"),
+    ("checks", "place"),
+    ("checks",),
+    ("metadata",),
+    (),
+)
+"""What two tests that say the same must have in common, best first; at last only the order."""
 
 _ORDER: Final[dict[Verdict, int]] = {"failing": 0, "flaky": 1, "stable": 2}
 
@@ -60,8 +70,9 @@ def compare(
 ) -> Comparison:
     """Return what changed.
 
-    Tests are matched by what they say, with the same provider and prompt. Where each run has one
-    provider, or one prompt, it need not be the same: that is how two models are compared.
+    Tests are matched by what they say, with the same provider and prompt; those that say the same
+    by assertions and metadata, at last by their order. Where each run has one provider, or one
+    prompt, it need not be the same: that is how two models are compared.
 
     Args:
         old: rows of the run before.
@@ -88,22 +99,23 @@ def _aligned(old: list[Test], new: list[Test], notes: list[str]) -> tuple[list[T
 
 def _matched(old: list[Test], new: list[Test]) -> Iterator[tuple[Test | None, Test | None]]:
     """Yield the pairs in the order of the new run, then what was removed."""
-    waiting: dict[tuple[str, Column], list[Test]] = defaultdict(list)
-    for test in old:
-        waiting[test.digest, test.column].append(test)
-    found: dict[int, Test] = {}
-    for exact in (True, False):  # those with the same checks first, then by order
-        for place, test in enumerate(new):
-            candidates = waiting[test.digest, test.column]
-            if place in found or not candidates:
-                continue
-            same = next((t for t in candidates if t.checks == test.checks or not exact), None)
-            if same is not None:
-                candidates.remove(same)
-                found[place] = same
-    yield from ((found.get(place), test) for place, test in enumerate(new))
-    left = {id(test) for tests in waiting.values() for test in tests}
-    yield from ((test, None) for test in old if id(test) in left)
+    found: dict[int, int] = {}
+    left = dict.fromkeys(range(len(old)))
+    for parts in _ALIKE:
+        waiting: dict[tuple[object, ...], deque[int]] = defaultdict(deque)
+        for was in left:
+            waiting[_key(old[was], parts)].append(was)
+        for now, test in enumerate(new):
+            if now not in found and (candidates := waiting.get(_key(test, parts))):
+                found[now] = candidates.popleft()
+                del left[found[now]]
+    for now, test in enumerate(new):
+        yield (old[found[now]] if now in found else None), test
+    yield from ((old[was], None) for was in left)
+
+
+def _key(test: Test, parts: Sequence[str]) -> tuple[object, ...]:
+    return test.digest, test.column, *(getattr(test.identity, part) for part in parts)
 
 
 def _pair(old: Test | None, new: Test | None, ignored: frozenset[str]) -> Pair:

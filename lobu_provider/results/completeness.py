@@ -6,12 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lobu_provider.results.faults import ResultsError
 from lobu_provider.results.files import FileFacts
-from lobu_provider.results.runs import Run
 from lobu_provider.results.texts import times
+
+if TYPE_CHECKING:
+    from lobu_provider.results.runs import Run
 
 
 class Range(NamedTuple):
@@ -22,7 +24,8 @@ class Range(NamedTuple):
 
 
 def gaps_of(run: Run, shards: int | None = None) -> list[str]:
-    """Return why the run is not whole; an empty list where nothing speaks against it.
+    """Return why the run is not whole, or cannot be read with certainty; an empty list where
+    nothing speaks against it.
 
     Args:
         run: what was read.
@@ -32,6 +35,7 @@ def gaps_of(run: Run, shards: int | None = None) -> list[str]:
     return [
         *(gap for n, facts in enumerate(run.files) for gap in _file_gaps(facts, rows[n])),
         *_shard_gaps(run.files, shards),
+        *run.mixed,
     ]
 
 

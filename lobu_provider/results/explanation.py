@@ -13,6 +13,7 @@ from lobu_provider.results.outcomes import (
     Check,
     checks_of,
     error_of,
+    is_told_by,
     items,
     mapping,
     metadata_of,
@@ -33,6 +34,7 @@ def explain(row: Mapping[str, Any]) -> dict[str, Any]:
     metadata = metadata_of(row)
     error = row.get("error")
     outcome = outcome_of(row)
+    turns = _turns(row, metadata)
     return {
         "test": identity_of(row).name,
         "provider": provider_of(row),
@@ -42,8 +44,8 @@ def explain(row: Mapping[str, Any]) -> dict[str, Any]:
         "fault": json_safe(plain(dict(error_of(row)))) or None,
         "score": number(row.get("score")),
         "latencyMs": number(row.get("latencyMs")),
-        "turns": _turns(row, metadata),
-        "noTurns": _why_no_turns(row, outcome),
+        "turns": turns,
+        "noTurns": None if turns else _why_no_turns(row, outcome),
         "checks": [_check(check) for check in checks_of(row)],
         "interactions": [
             json_shown(card, _MOST_ARGUMENTS) for card in items(metadata.get("interactions"))
@@ -94,11 +96,11 @@ def _is_untold(row: Mapping[str, Any]) -> bool:
     return bool(error_of(row)) or not mapping(row.get("response"))
 
 
-def _why_no_turns(row: Mapping[str, Any], outcome: str) -> str | None:
-    if _turns(row, metadata_of(row)):
-        return None
-    if outcome == "not run" or error_of(row).get("phase") in ("config", "create"):
+def _why_no_turns(row: Mapping[str, Any], outcome: str) -> str:
+    if error_of(row).get("phase") in ("config", "create"):
         return "nothing was sent to the agent"
+    if outcome == "not run":  # promptfoo writes the same of a call that still ran
+        return "promptfoo ended the run before this row's answer; what was sent is not told"
     if threw_in_a_check(row):
         return "promptfoo keeps no answer where a check threw"
     return "the results do not tell what was said"
@@ -188,7 +190,8 @@ def explanation_lines(told: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_told_by_a_check(told: Mapping[str, Any]) -> bool:
-    return any(check["reason"] and check["reason"] in told["error"] for check in told["checks"])
+    bad = (check["reason"] for check in told["checks"] if check["verdict"] != "passed")
+    return is_told_by(told["error"], bad)
 
 
 def _indented(text: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
+from lobu_provider.results.outcomes import is_told_by
 from lobu_provider.results.rows import Row
 from lobu_provider.results.runs import Column, Run, Test, column_names, group_tests
 from lobu_provider.results.texts import shown
@@ -83,7 +84,7 @@ def _case(suite: str, name: str, row: Row) -> Iterator[str]:
 
 def details_of(row: Row) -> list[str]:
     """Return what helps to find out why a row did not pass, line by line."""
-    is_told = any(check.reason and check.reason in row.reason for check in row.failed_checks)
+    is_told = is_told_by(row.reason, (check.reason for check in row.failed_checks))
     lines = [] if is_told else [row.reason]
     lines += [
         f"{'check broke' if check.broken else 'failed'}: {check.kind}: {check.reason}"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, Literal, NamedTuple
 
 Outcome = Literal["passed", "failed", "grader", "infrastructure", "config", "not run"]
 """``failed`` is the agent's doing. ``grader``: a check broke, so nothing was judged. ``config``:
-what was written must change. ``not run``: the run was interrupted or out of time before the row."""
+what was written must change. ``not run``: the run was interrupted or out of time before the row's
+answer."""
 
-JUDGED: Final = ("passed", "failed")
 UNJUDGED: Final = ("grader", "infrastructure", "config", "not run")
 
 _BROKEN: Final = (
@@ -139,6 +139,16 @@ def threw_in_a_check(row: Mapping[str, Any]) -> bool:
     """Whether the row is an error because a check threw, after the agent had answered."""
     text = row.get("error")
     return not error_of(row) and isinstance(text, str) and _THROWN.search(text) is not None
+
+
+def is_told_by(error: str, reasons: Iterable[str]) -> bool:
+    """Whether a row's error repeats the reason of a check that did not pass.
+
+    Args:
+        error: why the row did not pass.
+        reasons: of those checks alone; what a passed one says is no part of an error.
+    """
+    return any(reason and reason in error for reason in reasons)
 
 
 def error_of(row: Mapping[str, Any]) -> Mapping[str, Any]:

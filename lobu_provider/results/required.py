@@ -56,7 +56,7 @@ def matches(requirement: str, test: Test) -> bool:
     pattern = re.sub(r"\[", "[[]", requirement)  # brackets stand in names, and mean themselves
     if any(fnmatchcase(name, pattern) for name in names):
         return True
-    return any(fnmatchcase(label, pattern) for label in test.first.labels)
+    return any(fnmatchcase(label, pattern) for row in test.rows for label in row.labels)
 
 
 def _state(requirement: str, test: Test, provider: str) -> Required:

@@ -14,6 +14,9 @@ from lobu_provider.results.provider_references import is_meant
 
 _SPECIAL: Final = re.compile(r"[\\^$.*+?()\[\]{}|]")
 
+_OF_SCENARIO: Final = re.compile(r"__scenario_\d+__$")
+"""The ``conversationId`` that promptfoo gives a scenario's tests where they have none."""
+
 
 class Rerun(NamedTuple):
     """How to run a test again."""
@@ -29,6 +32,7 @@ def rerun_command(
     row: Mapping[str, Any],
     tests: Sequence[Any] | None,
     *,
+    scenario_tests: Sequence[Any] = (),
     config: str | None = None,
     several_providers: bool = True,
     several_prompts: bool = False,
@@ -40,19 +44,22 @@ def rerun_command(
 
     Args:
         row: promptfoo's row.
-        tests: the config's tests before expansion, where they are known.
+        tests: the config's own tests before expansion, where they are known.
+        scenario_tests: those of its scenarios: a pattern selects among them too, and a range
+            counts them after its own.
         config: the config file, if it is not the one that promptfoo finds by itself.
         several_providers: whether the run had more than one.
         several_prompts: the same of prompts.
     """
     test = mapping(row.get("testCase"))
-    known = [test, *map(mapping, tests or ())]
+    known = [test, *map(mapping, [*(tests or ()), *scenario_tests])]
     talk = mapping(test.get("metadata")).get("conversationId")
     place = place_of_test(test, tests) if tests is not None else None
     earlier = _earlier(talk, place, tests or ())
-    filters = [_test_filter(test, place, tests)]
+    names = [one.get("description") for one in known[1:]]
+    filters = [_test_filter(test, place, tests, names)]
     if earlier and place is not None:
-        filters = [_conversation_filter([*earlier, place], tests or ())]
+        filters = [_conversation_filter([*earlier, place], names)]
     if several_providers:
         filters.append(_provider_filter(mapping(row.get("provider")), known))
     if several_prompts:
@@ -75,9 +82,8 @@ def _earlier(talk: Any, place: int | None, tests: Sequence[Any]) -> list[int] | 
     return [number for number in range(place) if talks[number] == talk]
 
 
-def _conversation_filter(places: list[int], tests: Sequence[Any]) -> _Filter:
+def _conversation_filter(places: list[int], all_names: Sequence[Any]) -> _Filter:
     """By the descriptions where each is one of a kind, else all from the first to the last."""
-    all_names = [mapping(one).get("description") for one in tests]
     names = [name for n in places if isinstance(name := all_names[n], str) and name]
     if len(names) == len(places) and all(all_names.count(name) == 1 for name in names):
         return ["--filter-pattern", f"^({'|'.join(map(_quoted, names))})$"], True
@@ -86,11 +92,11 @@ def _conversation_filter(places: list[int], tests: Sequence[Any]) -> _Filter:
 
 
 def _test_filter(
-    test: Mapping[str, Any], place: int | None, tests: Sequence[Any] | None
+    test: Mapping[str, Any], place: int | None, tests: Sequence[Any] | None, names: Sequence[Any]
 ) -> _Filter:
     description = test.get("description")
     named = isinstance(description, str) and description != ""
-    alike = sum(mapping(one).get("description") == description for one in tests or ())
+    alike = names.count(description)
     whole = place is not None and tests is not None and not _is_split(mapping(tests[place]), test)
     if named and (tests is None or alike == 1 or place is None):
         return ["--filter-pattern", f"^{_quoted(str(description))}$"], whole and alike == 1
@@ -132,7 +138,9 @@ def _provider_pattern(provider: Mapping[str, Any]) -> str:
 
 
 def place_of_test(test: Mapping[str, Any], tests: Sequence[Any]) -> int | None:
-    """Return the place of the only test in the config that the row can come from."""
+    """Return the place of the only own test of the config that the row can come from."""
+    if _OF_SCENARIO.match(str(mapping(test.get("metadata")).get("conversationId"))):
+        return None
     places = [place for place, one in enumerate(tests) if _may_be(mapping(one), test)]
     if len(places) > 1:
         wanted = json_key(plain(test.get("assert")))

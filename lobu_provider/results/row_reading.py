@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 from lobu_provider.assertions.model_graded import MODEL_GRADED
 from lobu_provider.results.documents import plain
-from lobu_provider.results.identity import digest, identity_of
+from lobu_provider.results.identity import digest, distinction_of, identity_of
 from lobu_provider.results.outcomes import (
     Check,
     Outcome,
@@ -60,7 +60,7 @@ def read_row(row: Mapping[str, Any], file: int, pool: Pool) -> Row:
         code=_text(error.get("code")),
         turn=_whole(error.get("turn")),
         score=number(row.get("score")),
-        # a row that never reached an agent has no latency that means anything
+        # of a row that promptfoo ended, it is the time since the run began
         latency_ms=None if outcome == "not run" else number(row.get("latencyMs")),
         tokens=_whole(mapping(row.get("tokenUsage")).get("total")) or None,
         turns=pool.one(_turns(metadata)),
@@ -74,6 +74,7 @@ def read_row(row: Mapping[str, Any], file: int, pool: Pool) -> Row:
         trace_id=_text(metadata.get("traceId")),
         session_id=_text(metadata.get("sessionId")),
         labels=pool.one(_labels(row)),
+        distinction=pool.one(distinction_of(row)),
     )
 
 

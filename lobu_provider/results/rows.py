@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lobu_provider.results.identity import Identity
+from lobu_provider.results.identity import Distinction, Identity
 from lobu_provider.results.outcomes import Outcome
 
 
@@ -69,3 +69,4 @@ class Row:
     session_id: str | None
     labels: tuple[str, ...]
     """``key=value`` of the test's own metadata."""
+    distinction: Distinction

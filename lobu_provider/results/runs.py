@@ -14,6 +14,7 @@ from lobu_provider.results.files import FileFacts, facts_of, rows_of
 from lobu_provider.results.identity import Identity
 from lobu_provider.results.row_reading import Pool, indexes_of, read_row
 from lobu_provider.results.rows import Row
+from lobu_provider.results.telling_apart import told_apart
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class Run:
 
     rows: tuple[Row, ...]
     files: tuple[FileFacts, ...]
+    mixed: tuple[str, ...] = ()
+    """Which rows may be taken for repeats of one test and be of several, and why."""
 
 
 class Column(NamedTuple):
@@ -38,11 +41,20 @@ class Test:
 
     __test__ = False  # no test of pytest's
 
-    digest: str
-    checks: str
+    identity: Identity
     name: str
     column: Column
     rows: tuple[Row, ...]
+
+    @property
+    def digest(self) -> str:
+        """Digest of what the test says."""
+        return self.identity.digest
+
+    @property
+    def checks(self) -> str:
+        """Digest of its assertions and options."""
+        return self.identity.checks
 
     @property
     def first(self) -> Row:
@@ -68,7 +80,8 @@ def read_run(paths: Sequence[Path]) -> Run:
             )
         files.append(facts)
         rows += (read_row(row, number, pool) for row in rows_of(path))
-    return Run(tuple(rows), tuple(files))
+    kept, mixed = told_apart(rows, files)
+    return Run(kept, tuple(files), mixed)
 
 
 def _is_same_run(one: FileFacts, other: FileFacts) -> bool:
@@ -81,23 +94,19 @@ def group_tests(rows: Iterable[Row]) -> list[Test]:
     """Return the tests in the order in which they first appear; those of one name are numbered."""
     rows = sorted(rows, key=lambda one: (one.file, one.test_idx, one.prompt_idx))
     columns = columns_of(rows)
-    found: dict[tuple[str, Column], dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[tuple[str, Column], dict[Identity, list[Row]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     of_one_name: dict[str, list[Identity]] = defaultdict(list)
     for identity in dict.fromkeys(row.identity for row in rows):
         of_one_name[identity.name].append(identity)
     for row in rows:
         column = columns[row.file, row.prompt_idx]
-        found[row.identity.digest, column][row.identity.checks].append(row)
+        found[row.identity.digest, column][row.identity].append(row)
     return [
-        Test(
-            digest=digest,
-            checks=checks,
-            name=_numbered(same[0].identity, of_one_name),
-            column=column,
-            rows=tuple(same),
-        )
-        for (digest, column), variants in found.items()
-        for checks, same in variants.items()
+        Test(identity, _numbered(identity, of_one_name), column, tuple(same))
+        for (_, column), variants in found.items()
+        for identity, same in variants.items()
     ]
 
 

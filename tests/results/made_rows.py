@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ def made(test: str = "t", verdict: str = "pass", **more: Any) -> dict[str, Any]:
             "vars": {"query": test},
             "assert": more.pop("checks", [{"type": "contains", "value": "x"}]),
             "metadata": more.pop("metadata", {}),
+            "options": {},
         },
         "response": {"output": "hello", "metadata": metadata},
     }
@@ -55,23 +57,39 @@ def made(test: str = "t", verdict: str = "pass", **more: Any) -> dict[str, Any]:
 
 
 def read(*rows: dict[str, Any], file: int = 0) -> list[Row]:
-    """Return rows as a run holds them; ``testIdx`` counts them unless given."""
+    """Return rows as a run holds them before its tests are told apart: equal ones are repeats."""
     pool = Pool()
-    return [
-        read_row({**row, "testIdx": row["testIdx"] or number}, file, pool)
-        for number, row in enumerate(rows)
-    ]
+    return [read_row(row, file, pool) for row in placed(rows)]
+
+
+def placed(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows with a ``testIdx`` unless given: equal tests of several columns share one."""
+    seen = Counter[tuple[str, str]]()
+    places: dict[tuple[str, int], int] = {}
+    found = []
+    for row in rows:
+        test, column = json.dumps(row.get("testCase")), json.dumps(row.get("promptIdx"))
+        place = places.setdefault((test, seen[test, column]), len(places))
+        seen[test, column] += 1
+        found.append({**row, "testIdx": row.get("testIdx") or place})
+    return found
 
 
 def tries(test: str, verdicts: str, **more: Any) -> list[dict[str, Any]]:
-    """Return one row for each letter: p(ass), f(ail), g(rader), i(nfrastructure)."""
+    """Return one row for each letter: p(ass), f(ail), g(rader), i(nfrastructure).
+
+    The test is one that names its number of repeats.
+    """
     words = {"p": "pass", "f": "fail", "g": "grader", "i": "infrastructure"}
-    return [made(test, words[letter], **more) for letter in verdicts]
+    rows = [made(test, words[letter], **more) for letter in verdicts]
+    for row in rows:
+        row["testCase"]["options"] = {"repeat": len(rows)}
+    return rows
 
 
 def write(path: Path, rows: Iterable[dict[str, Any]], **more: Any) -> Path:
     """Write a results file of a run that ended."""
-    found = [{**row, "testIdx": row["testIdx"] or n} for n, row in enumerate(rows)]
+    found = placed(rows)
     errors = sum(row["failureReason"] == 2 for row in found)
     passed = sum(row["success"] for row in found)
     stats = {
