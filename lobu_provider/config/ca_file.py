@@ -64,5 +64,5 @@ def _unusable(name: str, base_dir: Path, reason: str) -> ConfigError:
     shown = name if len(name) <= 200 else f"{name[:200]}..."
     return config_error(
         f"config.caFile: {shown!r} cannot be used: {reason}. Expected a PEM file with the "
-        f"certificate of your authority; a relative path starts from {str(base_dir)!r}."
+        f"certificate of your authority; a relative path starts from {str(base_dir.absolute())!r}."
     )

@@ -63,7 +63,8 @@ class ProviderConfig(CassetteKeys, ConnectionKeys):
     string_transcript: Literal["error", "prompt"] = Field(
         "error",
         description="What a plain-string vars.transcript means: 'error' (promptfoo split a list), "
-        "or 'prompt' (ignore it and send the prompt).",
+        "or 'prompt' (ignore it and send the prompt). One that the prompt's template names is sent "
+        "with it, and a warning.",
     )
     retrieval_tools: list[NonEmpty] = Field(
         default_factory=list,

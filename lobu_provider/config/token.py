@@ -147,7 +147,7 @@ def _from_file(base_dir: Path, name: str) -> str:
         # Not the value: promptfoo puts a file's content in the place of "file://token.txt".
         raise config_error(
             f"config.tokenFile: no token can be read from there: {reason}. Expected the path of a "
-            f"text file, relative to {str(base_dir)!r}, without 'file://' in front."
+            f"text file, relative to {str(base_dir.absolute())!r}, without 'file://' in front."
         ) from None
     return check_token(raw, f"The file {path.name!r} (config.tokenFile)")
 

@@ -7,6 +7,7 @@ metadata has a ``conversationId``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -63,7 +64,9 @@ def plan_call(settings: Settings, prompt: str, context: Mapping[str, Any] | None
     variables = mapping_of(context.get("vars"))
     test = mapping_of(context.get("test"))
     live = live_thread(context)
-    messages, warnings = _messages(settings, prompt, variables, live=live is not None)
+    messages, warnings = _messages(
+        settings, prompt, variables, live=live is not None, template=_may_name_transcript(context)
+    )
     if live is None and variables.get("_conversation"):
         warnings.append(
             "None of the conversation's earlier calls had a thread to go on in, so this one began "
@@ -113,14 +116,31 @@ def _is_shared(context: Mapping[str, Any]) -> bool:
     return bool(test) and not own and earlier_thread(calls, context.get("repeatIndex")) is not None
 
 
+_NAMED: Final = re.compile(r"\btranscript\b")
+_NAMED_IN_TEMPLATE: Final = re.compile(r"\{[{%][^{}]{0,1000}\btranscript\b")
+
+
+def _may_name_transcript(context: Mapping[str, Any]) -> bool:
+    """Whether the prompt may be made from ``vars.transcript``, by itself or by another variable."""
+    template = mapping_of(context.get("prompt")).get("raw")
+    if not isinstance(template, str):
+        return True
+    written = mapping_of(mapping_of(context.get("test")).get("vars"))
+    # A prompt function is told by its source.
+    return _NAMED.search(template) is not None or any(
+        isinstance(text, str) and _NAMED_IN_TEMPLATE.search(text) for text in written.values()
+    )
+
+
 def _messages(
-    settings: Settings, prompt: str, variables: Mapping[str, Any], *, live: bool
+    settings: Settings, prompt: str, variables: Mapping[str, Any], *, live: bool, template: bool
 ) -> tuple[list[str], list[str]]:
     config = settings.config
     transcript = read_transcript(
         variables.get("transcript"),
         prompt,
         string_means_prompt=config.string_transcript == "prompt",
+        is_in_template=template,
         variables=variables if config.render_turns else None,
     )
     if transcript is not None:

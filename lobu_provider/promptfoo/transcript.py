@@ -30,6 +30,7 @@ def read_transcript(
     prompt: str,
     *,
     string_means_prompt: bool,
+    is_in_template: bool = True,
     variables: Mapping[str, Any] | None = None,
 ) -> Transcript | None:
     """Return the turns, or ``None`` when the rendered prompt is to be sent instead.
@@ -41,6 +42,9 @@ def read_transcript(
         value: ``vars.transcript`` as promptfoo passes it.
         prompt: the rendered prompt.
         string_means_prompt: take a plain string for a variable that is not meant for us.
+        is_in_template: the prompt's template may name the variable. A text that it does not name
+            can stand in the prompt all the same, as the last turn of a split list does in
+            ``query``.
         variables: what to fill ``{{name}}`` and ``{{name.key}}`` in the turns from; ``None`` to
             leave braces as they are. A turn that is blank once filled in counts as blank.
 
@@ -50,8 +54,10 @@ def read_transcript(
     """
     items = as_list(value)
     if items is None:
-        if isinstance(value, str) and not string_means_prompt and not _is_in(prompt, value):
-            raise _split(value)
+        if isinstance(value, str) and not string_means_prompt:
+            is_meant = not value.strip() or (is_in_template and _is_in(prompt, value))
+            if not is_meant:
+                raise _split(value)
         return None
     turns = [_text_of(item, index) for index, item in enumerate(items)]
     if variables is not None:

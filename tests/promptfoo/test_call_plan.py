@@ -75,6 +75,34 @@ def test_a_transcript_wins_over_a_chat_prompt() -> None:
     assert plan(HISTORY, {"vars": {"transcript": ["a"]}}).messages == ("a",)
 
 
+@pytest.mark.parametrize(
+    ("template", "query", "is_meant"),
+    [
+        ("{{query}}", "Yes, please.", False),  # a split list, its last turn beside it
+        ("{{query}}", "{{transcript}}", True),
+        ("{{query}}", "{% if transcript %}{{ transcript }}{% endif %}", True),
+        ("{{query}}", "The transcript, please.", False),
+        ("{{ transcript }}", "x", True),
+        ("def prompt(context): return context['vars']['transcript']", "x", True),
+        (None, "x", True),
+    ],
+)
+def test_a_plain_string_is_meant_only_where_the_prompts_template_names_it(
+    template: Any, query: str, is_meant: bool
+) -> None:
+    test = {"vars": {"transcript": ["Hi.", "Yes, please."], "query": query}}
+    context = {
+        "vars": {"transcript": "Yes, please.", "query": "Yes, please."},
+        "prompt": {"raw": template},
+        "test": test,
+    }
+    if is_meant:
+        assert plan("Yes, please.", context).messages == ("Yes, please.",)
+        return
+    with pytest.raises(ConfigError, match="disableVarExpansion"):
+        plan("Yes, please.", context)
+
+
 def test_a_split_transcript_is_an_error_unless_the_prompt_holds_it() -> None:
     context = {"vars": {"transcript": "first"}}
     assert "disableVarExpansion" in refusal("other", context)
