@@ -129,7 +129,7 @@ def failure_of_answer(final_text: str | None, deltas: Sequence[str]) -> Failure 
         found = _failure_in(text)
         if found is not None:
             return found
-    found = _failure_in(deltas[-1]) if len(deltas) > 1 and final_text is not None else None
+    found = _failure_in(_last_words(deltas)) if final_text is not None else None
     # The guardrail's words are an agent's too, and it replaces whole answers.
     if found is not None and found.code != "guardrail" and _are_joined(deltas, whole):
         return found
@@ -139,6 +139,12 @@ def failure_of_answer(final_text: str | None, deltas: Sequence[str]) -> Failure 
             "empty", "The answer holds only the gateway's own notes on its work.", phase="turn"
         )
     return None
+
+
+def _last_words(deltas: Sequence[str]) -> str:
+    """The last piece that is more than white space, markdown and notes of the gateway."""
+    pieces = (one for one in reversed(deltas) if not _ORNAMENTS.fullmatch(_NOISE.sub("", one)))
+    return next(pieces, "")
 
 
 def _are_joined(deltas: Sequence[str], text: str) -> bool:

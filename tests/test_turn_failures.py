@@ -183,6 +183,8 @@ def test_a_last_piece_of_the_gateways_own_is_seen_where_the_final_text_is_the_jo
     pieces = ["The order is ", text]
     assert failure_of_answer("".join(pieces), pieces) is not None
     assert failure_of_answer(f" {''.join(pieces)}\n", pieces) is not None
+    trailed = [*pieces, "\n", "🔄 *Retrying (attempt 1/3)...*\n"]
+    assert failure_of_answer("".join(trailed), trailed) is not None
     assert failure_of_answer("The order is late.", pieces) is None  # replaced by the agent's own
     assert failure_of_answer("".join([*pieces, " It said."]), [*pieces, " It said."]) is None
 

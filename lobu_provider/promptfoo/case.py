@@ -38,6 +38,9 @@ _LATE_S: Final = 0.5
 """How long what comes after the end of a turn is waited for at most, where it decides what to say
 next or what is judged. Mostly it is the time of one silence, a tenth of a second."""
 
+_ABSENCE: Final = ("empty", "action_required")
+"""Failures that rest on something not having come, so that it has to have time to come."""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -77,7 +80,7 @@ async def converse(line: Line, plan: CallPlan, deadline: float, record: CallReco
         lasting=plan.session.keep or plan.session.resume,
         tape=line.tape,
     )
-    case = _Case(line.settings, plan, record, client)
+    case = _Case(line.settings, plan, record, client, has_tape=line.tape is not None)
     try:
         async with (
             client,
@@ -109,7 +112,13 @@ class _Case:
     """What is said, and when there is no more to say."""
 
     def __init__(
-        self, settings: Settings, plan: CallPlan, record: CallRecord, client: GatewayClient
+        self,
+        settings: Settings,
+        plan: CallPlan,
+        record: CallRecord,
+        client: GatewayClient,
+        *,
+        has_tape: bool,
     ) -> None:
         self._plan = plan
         self._record = record
@@ -119,6 +128,7 @@ class _Case:
             record.warnings,
             lambda text: client.redactor.shortened(text, MAX_QUESTION),
         )
+        self._has_tape = has_tape
         self._said = 0
         """How many of the plan's messages."""
 
@@ -132,8 +142,10 @@ class _Case:
                 turn = await conversation.say(
                     words, stop_when=self._stops if self._stops.is_needed else None
                 )
-                if turn.failure is None and turn.cut_short is None:
-                    await self._hear_late_events(conversation)
+                if turn.cut_short is None and (
+                    self._hears_each if turn.failure is None else turn.failure.code in _ABSENCE
+                ):
+                    await self._listen(conversation)
                 if self._is_over(conversation.turns):
                     return
                 answer = self._answers.next_answer(conversation.turns)
@@ -143,29 +155,28 @@ class _Case:
                 self._record.message_count += answer is not None
                 words = answer
 
-    async def _hear_late_events(self, conversation: Conversation) -> None:
-        """Hear what is told of a turn after its end, where that may end the conversation."""
-        if self._hears_each:
-            with anyio.move_on_after(_LATE_S):
-                await conversation.listen_to_end()
+    async def _listen(self, conversation: Conversation, limit_s: float = _LATE_S) -> None:
+        with anyio.move_on_after(limit_s):
+            await conversation.listen_to_end()
 
     @property
     def _hears_each(self) -> bool:
+        """Whether what is told of a turn after its end may end the conversation."""
         return self._stops.is_needed or self._answers.is_needed
 
     async def hear_end(self, conversation: Conversation, until_s: float) -> None:
         """Hear what is told after the end of the last turn, where somebody judges it.
 
         The deletion ends the stream. A newer gateway tells of tool calls without waiting for it,
-        and with several replicas in no certain order.
+        and with several replicas in no certain order. A failed turn is judged too where the case
+        is repeated, and a recording may be judged later.
         """
         last = conversation.turns[-1] if conversation.turns else None
-        if last is None or last.failure is not None or last.cut_short is not None:
+        is_heard = self._hears_each and last is not None and last.failure is None
+        if last is None or last.cut_short is not None or is_heard or self._plan.session.keep:
             return
-        if self._plan.is_judged and not self._plan.session.keep and not self._hears_each:
-            left_s = until_s - anyio.current_time()
-            with anyio.move_on_after(min(_LATE_S, left_s)):
-                await conversation.listen_to_end()
+        if self._plan.is_judged or self._has_tape:
+            await self._listen(conversation, min(_LATE_S, until_s - anyio.current_time()))
 
     def _is_over(self, turns: Sequence[Turn]) -> bool:
         return (

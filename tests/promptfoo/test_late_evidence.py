@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -18,6 +19,7 @@ from tests.wire.wire_answers import (
     call,
     complete,
     event,
+    failed,
     stream,
     tool_use,
 )
@@ -63,26 +65,71 @@ async def test_calls_told_at_the_very_end_of_the_stream_count_against_the_limit(
     assert len(row["metadata"]["toolCalls"]) == 2
 
 
-async def a_while_after_the_end(exchange: Exchange) -> None:
-    """A gateway with several replicas, which keeps no order among them."""
-    await exchange.send(STREAM_HEAD)
-    await exchange.chunk(CONNECTED)
-    await exchange.gateway.message_arrived(1)
-    await exchange.chunk(complete(finalText="fine"))
-    await anyio.sleep(0.02)
-    await exchange.chunk(TWO + event("closed", reason="deleted"))
-    await exchange.client_gone()
+def late(*told: bytes, first: bytes) -> Callable[[Exchange], Awaitable[None]]:
+    """A gateway that ends a turn by ``first``, tells more a while later, and then no more."""
+
+    async def answer(exchange: Exchange) -> None:
+        await exchange.send(STREAM_HEAD)
+        await exchange.chunk(CONNECTED)
+        await exchange.gateway.message_arrived(1)
+        await exchange.chunk(first)
+        await anyio.sleep(0.02)
+        await exchange.chunk(b"".join(told) + event("closed", reason="deleted"))
+        await exchange.client_gone()
+
+    return answer
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is waited for is the end of the stream, not a time of silence."""
+    monkeypatch.setattr(case, "_LATE_S", LIMIT_S)
+    monkeypatch.setattr(conversation, "LATE_S", LIMIT_S)
+
+
+JUDGED = {"test": {"assert": [{"type": "contains", "value": "fine"}]}}
+
+
+@pytest.mark.usefixtures("patient")
+async def test_a_call_told_after_a_failed_turn_is_told_of_the_attempt_that_was_repeated() -> None:
+    first = late(tool_use("delete_all", "1"), first=failed("500 overloaded") + complete())
+    end = complete("m-2", finalText="fine") + event("closed", reason="deleted")
+    again = stream(CONNECTED, AfterMessage(2), end)
+    async with WireGateway(answers(events=[first, again])) as gateway:
+        row = await call(gateway.url, "hello", more_context=JUDGED, retries=1)
+    assert row["output"] == "fine"
+    assert row["metadata"]["attempts"][0]["toolCalls"] == ["delete_all"]
+
+
+@pytest.mark.usefixtures("patient")
+async def test_a_turn_is_empty_only_once_nothing_more_has_come() -> None:
+    answer = late(tool_use("send_mail", "1"), first=complete(finalText=""))
+    async with WireGateway(answers(events=answer)) as gateway:
+        row = await call(gateway.url, "hello")
+    assert "error" not in row
+    assert [one["name"] for one in row["metadata"]["toolCalls"]] == ["send_mail"]
+
+
+@pytest.mark.usefixtures("patient")
+async def test_what_is_recorded_is_listened_to_as_if_it_were_judged(tmp_path: Path) -> None:
+    config: dict[str, Any] = {"cassettes": str(tmp_path), "cassetteMode": "record"}
+    answer = late(TWO, first=complete(finalText="fine"))
+    async with WireGateway(answers(events=answer)) as gateway:
+        await call(gateway.url, "hello", **config)
+        row = await call(
+            gateway.url, "hello", more_context=JUDGED, **{**config, "cassetteMode": "replay"}
+        )
+    assert [one["toolCallId"] for one in row["metadata"]["toolCalls"]] == ["1", "2"]
 
 
 @pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.usefixtures("patient")
 async def test_calls_told_a_while_after_the_end_are_heard_where_they_are_judged(
-    monkeypatch: pytest.MonkeyPatch, kept: bool
+    kept: bool,
 ) -> None:
-    for module in (case, conversation):  # what is waited for is the end of the stream
-        monkeypatch.setattr(module, "_LATE_S" if module is case else "LATE_S", LIMIT_S)
-    test = {"assert": [{"type": "contains", "value": "fine"}]}
-    async with WireGateway(answers(events=a_while_after_the_end)) as gateway:
-        row = await call(gateway.url, "hello", more_context={"test": test}, keepSession=kept)
+    answer = late(TWO, first=complete(finalText="fine"))
+    async with WireGateway(answers(events=answer)) as gateway:
+        row = await call(gateway.url, "hello", more_context=JUDGED, keepSession=kept)
     assert [one["toolCallId"] for one in row["metadata"]["toolCalls"]] == ["1", "2"]
     assert "error" not in row
 
