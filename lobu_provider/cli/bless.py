@@ -53,6 +53,7 @@ def bless(
     from lobu_provider.results.baseline import baseline_lines, is_other_file
     from lobu_provider.results.completeness import gaps_of
     from lobu_provider.results.runs import group_tests, read_run
+    from lobu_provider.results.summary import summarize
 
     refuse_overwriting(results, target)
     if not force and is_other_file(target):
@@ -68,8 +69,15 @@ def bless(
         raise click.exceptions.Exit(ExitCode.GATEWAY)
     make_folder(target)
     write_lines(target, baseline_lines(run))
-    tests = len(group_tests(run.rows))
+    grouped = group_tests(run.rows)
+    unjudged = [test.name for test in grouped if summarize(test.rows).verdict == "unjudged"]
     if as_json:
-        print_json({"file": str(target), "tests": tests, "rows": len(run.rows), "gaps": gaps})
-    else:
-        tell(f"{target}: {len(run.rows):,} rows of {tests:,} tests")
+        told = {"file": str(target), "tests": len(grouped), "rows": len(run.rows), "gaps": gaps}
+        print_json({**told, "unjudged": unjudged})
+        return
+    tell(f"{target}: {len(run.rows):,} rows of {len(grouped):,} tests")
+    if unjudged:
+        tell(
+            f"{len(unjudged):,} of them could not be judged, so there is nothing to compare them "
+            f"with: {', '.join(map(repr, unjudged[:20]))}. Run them again, and bless that."
+        )

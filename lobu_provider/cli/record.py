@@ -17,6 +17,7 @@ from lobu_provider.cli.drift import drift_options, report_drift
 from lobu_provider.cli.record_folders import (
     folder_of,
     refuse_empty,
+    refuse_env_files,
     refuse_to_keep_in,
     refuse_without_folder,
 )
@@ -88,6 +89,7 @@ def record(
     if not with_drift:
         _refuse_without_drift()
         refuse_without_folder(config)
+    refuse_env_files(config, arguments)
     command = [*_promptfoo(program, config), "eval", "-c", str(config), "--no-cache", *arguments]
     from lobu_provider.config.cassette_rules import FOLDER_VARIABLE, MODE_VARIABLE
 

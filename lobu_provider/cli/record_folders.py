@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +34,48 @@ def refuse_without_folder(config: Path) -> None:
             f"or set {FOLDER_VARIABLE}."
         )
         raise click.exceptions.Exit(ExitCode.USAGE)
+
+
+def refuse_env_files(config: Path, arguments: Sequence[str]) -> None:
+    """Refuse an env file that says where or whether to record: it wins over what is set here.
+
+    Args:
+        config: may name files under ``commandLineOptions.envPath``.
+        arguments: of promptfoo, among them ``--env-file``.
+    """
+    from lobu_provider.config.cassette_rules import FOLDER_VARIABLE, MODE_VARIABLE
+
+    for path in [*_after_option(arguments), *_env_paths_of(config)]:
+        text = path.read_text("utf-8", "replace") if path.is_file() else ""
+        sets = rf"^\s*(?:export\s+)?({FOLDER_VARIABLE}|{MODE_VARIABLE})\s*="
+        found = re.search(sets, text, re.MULTILINE)
+        if found is not None:
+            say(
+                f"error: {path} sets {found[1]}, and promptfoo lets a file that is named for it "
+                f"win over what record sets. Remove the line, or export {found[1]} in the shell."
+            )
+            raise click.exceptions.Exit(ExitCode.USAGE)
+
+
+def _after_option(arguments: Sequence[str]) -> Iterator[Path]:
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=False):
+        option, _, value = argument.partition("=")
+        if option in ("--env-file", "--env-path"):
+            yield from (Path(one) for one in (value or following).split(",") if one)
+
+
+def _env_paths_of(config: Path) -> list[Path]:
+    from lobu_provider.cli.checks.config_file import read_config
+    from lobu_provider.structured_file import UnreadableFileError
+
+    try:
+        options = read_config(config).data.get("commandLineOptions")
+    except UnreadableFileError:
+        return []
+    given = options.get("envPath") if isinstance(options, dict) else None
+    listed = given if isinstance(given, list) else [given]
+    named = [Path(one) for one in listed if isinstance(one, str) and one]
+    return [*named, *(config.parent / path for path in named)]
 
 
 def folder_of(config: Path) -> tuple[Path, frozenset[str]]:

@@ -14,14 +14,14 @@ def live_thread(context: Mapping[str, Any]) -> str | None:
 
     promptfoo's multi-turn strategies hand back the ``sessionId`` that we returned. The same name in
     the test's own variables is something else: a leftover of an exported row that is run again, or
-    the author's own, which differs from the test's where it holds a template.
+    the author's own, which differs from the test's where it holds a template or names a file.
     """
     variables = mapping_of(context.get("vars"))
     session = text_of(variables.get("sessionId"))
     own = mapping_of(mapping_of(context.get("test")).get("vars")).get("sessionId")
     if session is not None and session != text_of(own):
         thread = text_of(read_session_id(session)[0])
-        if thread is not None and (not _is_template(own) or may_be_fresh_thread(thread)):
+        if thread is not None and (text_of(own) is None or may_be_fresh_thread(thread)):
             return thread
     return earlier_thread(variables.get("_conversation"), context.get("repeatIndex"))
 
@@ -53,10 +53,6 @@ def said_before(context: Mapping[str, Any]) -> tuple[str, ...]:
             user = mapping_of(turn).get("user")
             said += [user] if isinstance(user, str) else []
     return tuple(said)
-
-
-def _is_template(value: Any) -> bool:
-    return isinstance(value, str) and ("{{" in value or "{%" in value)
 
 
 def _calls_of_repeat(conversation: Any, repeat_index: Any) -> list[Mapping[str, Any]]:

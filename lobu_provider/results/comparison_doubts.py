@@ -23,8 +23,16 @@ def doubts_of(found: Comparison, *, allow_removed: bool = False) -> list[str]:
     """
     names = column_names(pair.column for pair in found.pairs)
     removed = [pair for pair in found.of("removed") if pair.before and pair.before.judged]
+    unjudged = [pair for pair in found.pairs if pair.now and pair.now.verdict == "unjudged"]
+    again = [pair for pair in found.of("judged again") if pair.now and pair.now.verdict != "stable"]
     return [
         *_named(found.of("unjudged"), names, "judged in OLD and could not be in NEW"),
+        *_named(
+            [pair for pair in unjudged if pair.change != "unjudged"],
+            names,
+            "could not be judged in NEW, as in OLD or for the first time",
+        ),
+        *_named(again, names, "could not be judged in OLD and did not pass in NEW"),
         *_named([] if allow_removed else removed, names, "judged in OLD and not in NEW", _REMOVED),
         *_by_place_alone(found),
         *_held_as_one(found),

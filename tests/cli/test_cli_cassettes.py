@@ -394,6 +394,26 @@ def test_record_takes_the_folder_from_the_env_block_and_from_the_env_file(
     assert run_cli("record", str(path), "--promptfoo", program).exit_code == 0
 
 
+@pytest.mark.parametrize("named", ["--env-file ci.env", "--env-file=ci.env", "envPath"])
+@pytest.mark.parametrize("line", ["LOBU_CASSETTES=old", "export LOBU_CASSETTE_MODE=replay"])
+def test_record_refuses_an_env_file_that_would_win_over_it(
+    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, line: str
+) -> None:
+    path = suite(tmp_path)
+    monkeypatch.chdir(path.parent)
+    Path("ci.env").write_text(f"A=1\n{line}\n")
+    if named == "envPath":
+        given = {**json.loads(path.read_text()), "commandLineOptions": {"envPath": "ci.env"}}
+        path.write_text(json.dumps(given))
+    arguments = [] if named == "envPath" else named.split()
+    words = ("record", str(path), "--promptfoo", str(path.parent / "promptfoo"), *arguments)
+    refused = run_cli(*words)
+    assert (refused.exit_code, Path("told.json").exists()) == (2, False)
+    assert "ci.env sets LOBU_CASSETTE" in refused.stderr
+    Path("ci.env").write_text("A=1\n")
+    assert run_cli(*words).exit_code == 0
+
+
 def test_record_names_a_promptfoo_that_cannot_be_started(run_cli: RunCli, tmp_path: Path) -> None:
     ran = run_cli("record", str(suite(tmp_path)), "--promptfoo", str(tmp_path / "none"))
     assert ran.exit_code == 2

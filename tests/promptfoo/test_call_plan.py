@@ -149,7 +149,6 @@ CONVERSATION = [{"metadata": {"sessionId": "t-0"}}, {"metadata": {"sessionId": "
     "context",
     [
         {"vars": {"sessionId": "t-live"}},
-        {"vars": {"sessionId": "t-live"}, "test": {"vars": {"sessionId": "t-old"}}},
         {"vars": {"sessionId": "t-live"}, "test": {"vars": {}}},
         {"vars": {"sessionId": "t-live"}, "test": None},
         {"vars": {"_conversation": CONVERSATION}},
@@ -184,7 +183,9 @@ def test_a_test_with_assertions_is_judged(given: Any, is_judged: bool) -> None:
     assert plan("hello", {"test": {"assert": given}}).is_judged is is_judged
 
 
-@pytest.mark.parametrize("written", ["chat-{{user}}", "{% if a %}chat{% endif %}-u7"])
+@pytest.mark.parametrize(
+    "written", ["chat-{{user}}", "file://customer.txt", "chat-u6", "{% if a %}chat{% endif %}-u7"]
+)
 def test_an_authors_own_session_id_is_no_thread_also_where_it_holds_a_template(
     written: str,
 ) -> None:

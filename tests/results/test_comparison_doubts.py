@@ -47,6 +47,17 @@ def test_a_test_that_cannot_be_judged_any_more_is_named_whatever_is_allowed() ->
     assert text == "1 test judged in OLD and could not be in NEW: 'a' (model)"
 
 
+def test_a_test_that_was_never_judged_is_named_and_so_is_its_failure() -> None:
+    broken, failed, passed = made("a", "infrastructure"), made("a", "fail"), made("a")
+    (still,) = doubts([broken], [broken])
+    assert still.startswith("1 test could not be judged in NEW, as in OLD or for the first time")
+    (fresh,) = doubts([passed], [passed, made("b", "infrastructure")])
+    assert "'b' (model)" in fresh
+    (worse,) = doubts([broken], [failed])
+    assert worse == "1 test could not be judged in OLD and did not pass in NEW: 'a' (model)"
+    assert doubts([broken], [passed]) == []
+
+
 def test_tests_without_variables_are_matched_by_place_which_is_no_proof(tmp_path: Path) -> None:
     def rows(*verdicts: str, described: bool = False) -> Any:
         found = [made(str(place), verdict) for place, verdict in enumerate(verdicts)]

@@ -71,4 +71,7 @@ def test_what_is_not_whole_is_not_blessed(runs: RealRuns, command: Command) -> N
         assert refused.stderr.endswith("Nothing was written. --force blesses it all the same.\n")
     blessed = command("bless", *runs.after, "--to", "failures.json")
     assert blessed.exit_code == 0
-    assert command("compare", "failures.json", *runs.after).exit_code == 0
+    assert "1 of them could not be judged, so there is nothing to compare" in blessed.stderr
+    doubted = command("compare", "failures.json", *runs.after)
+    assert doubted.exit_code == 3
+    assert "could not be judged in NEW, as in OLD" in doubted.stderr
