@@ -70,9 +70,9 @@ def compare(
       0  no regression
       1  a regression
       2  wrong option, or a file that is no results file
-      3  no regression is known, but NEW is not whole, or a test could not be judged, or did not
-         pass and could not be judged in OLD, or was judged in OLD and is not there (unless
-         --allow-removed), or tests cannot be told apart
+      3  no regression is known, but NEW is not whole, or a test could not be judged that was or
+         that is new, or did not pass and could not be judged in OLD, or was judged in OLD and is
+         not there (unless --allow-removed), or nothing was judged, or tests cannot be told apart
     """
     from lobu_provider.results.baseline import read_run_or_baseline
     from lobu_provider.results.comparison import compare as compared

@@ -23,17 +23,14 @@ def doubts_of(found: Comparison, *, allow_removed: bool = False) -> list[str]:
     """
     names = column_names(pair.column for pair in found.pairs)
     removed = [pair for pair in found.of("removed") if pair.before and pair.before.judged]
-    unjudged = [pair for pair in found.pairs if pair.now and pair.now.verdict == "unjudged"]
+    added = [p for p in found.of("added") if p.now and p.now.verdict == "unjudged"]
     again = [pair for pair in found.of("judged again") if pair.now and pair.now.verdict != "stable"]
     return [
         *_named(found.of("unjudged"), names, "judged in OLD and could not be in NEW"),
-        *_named(
-            [pair for pair in unjudged if pair.change != "unjudged"],
-            names,
-            "could not be judged in NEW, as in OLD or for the first time",
-        ),
+        *_named(added, names, "not in OLD and could not be judged in NEW"),
         *_named(again, names, "could not be judged in OLD and did not pass in NEW"),
         *_named([] if allow_removed else removed, names, "judged in OLD and not in NEW", _REMOVED),
+        *_nothing_judged(found),
         *_by_place_alone(found),
         *_held_as_one(found),
     ]
@@ -49,6 +46,14 @@ def _named(
         told = ", ".join(f"{pair.name!r} ({names[pair.column]})" for pair in pairs[:_MOST])
         more = f" and {len(pairs) - _MOST:,} more" if len(pairs) > _MOST else ""
         yield f"{times(len(pairs), 'test')} {what}: {told}{more}{fix}"
+
+
+def _nothing_judged(found: Comparison) -> Iterator[str]:
+    """What could be judged on neither side is known, but not where that is all."""
+    now = [pair.now for pair in found.pairs if pair.now is not None]
+    is_told = found.of("unjudged") or not now
+    if not is_told and not any(summary.judged for summary in now):
+        yield "no test of NEW could be judged"
 
 
 def _by_place_alone(found: Comparison) -> Iterator[str]:
