@@ -73,8 +73,7 @@ def read_transcript(
 
 def _is_in(prompt: str, value: str) -> bool:
     """Return whether the prompt was made with a text: not only of letters inside its words."""
-    words = value.strip()
-    return not words or re.search(rf"(?<!\w){re.escape(words)}(?!\w)", prompt) is not None
+    return re.search(rf"(?<!\w){re.escape(value.strip())}(?!\w)", prompt) is not None
 
 
 def _unfilled_templates(turns: list[str]) -> list[str]:

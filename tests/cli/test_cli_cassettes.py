@@ -15,7 +15,7 @@ import pytest
 from lobu_provider import LobuProvider
 from lobu_provider.cli.record import _ONLY_WITH_DRIFT, record
 from lobu_provider.event_loop import run
-from tests.cli.conftest import RunCli, StartCli
+from tests.cli.conftest import Process, RunCli, StartCli
 from tests.wire.wire_recordings import FOLDER
 
 
@@ -307,21 +307,30 @@ while True:
 """
 
 
+def waiting(
+    start_cli: StartCli, tmp_path: Path, *options: str, program: str = WAITING
+) -> tuple[Process, Path]:
+    """Start a recording whose promptfoo waits for a signal; returns it and the suite's folder."""
+    path = suite(tmp_path)
+    promptfoo = path.parent / "promptfoo"
+    promptfoo.write_text(program.format(python=sys.executable))
+    if options:
+        recorded(path.parent / "old", "Find it.")
+    recording = start_cli("record", str(path), *options, "--promptfoo", str(promptfoo))
+    recording.stderr.wait_for("waiting")
+    return recording, path.parent
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals to one child process")
 @pytest.mark.parametrize("drift", [[], ["--drift"]])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_record_ends_with_its_promptfoo_when_it_is_told_to_end(
     start_cli: StartCli, tmp_path: Path, number: signal.Signals, drift: list[str]
 ) -> None:
-    path = suite(tmp_path)
-    recorded(path.parent / "old", "Find it.")
-    program = path.parent / "promptfoo"
-    program.write_text(WAITING.format(python=sys.executable))
-    recording = start_cli("record", str(path), *drift, "--promptfoo", str(program))
-    recording.stderr.wait_for("waiting")
+    recording, folder = waiting(start_cli, tmp_path, *drift)
     recording.process.send_signal(number)
     assert recording.end() == 128 + number
-    assert (path.parent / "heard").read_text() == str(int(number))
+    assert (folder / "heard").read_text() == str(int(number))
     assert "Interrupted; promptfoo ended with exit code 7." in recording.stderr.text
     assert recording.stdout.text == ""  # nothing is compared
 
@@ -330,12 +339,8 @@ def test_record_ends_with_its_promptfoo_when_it_is_told_to_end(
 def test_record_kills_a_promptfoo_that_does_not_end_at_the_second_signal(
     start_cli: StartCli, tmp_path: Path
 ) -> None:
-    path = suite(tmp_path)
-    program = path.parent / "promptfoo"
     deaf = WAITING.replace("sys.exit(7)", 'sys.stderr.write("heard it\\n"); sys.stderr.flush()')
-    program.write_text(deaf.format(python=sys.executable))
-    recording = start_cli("record", str(path), "--promptfoo", str(program))
-    recording.stderr.wait_for("waiting")
+    recording, _ = waiting(start_cli, tmp_path, program=deaf)
     recording.process.send_signal(signal.SIGTERM)
     recording.stderr.wait_for("heard it")
     recording.process.send_signal(signal.SIGTERM)
@@ -347,15 +352,11 @@ def test_record_kills_a_promptfoo_that_does_not_end_at_the_second_signal(
 def test_record_waits_at_ctrl_c_for_promptfoo_which_hears_it_from_the_terminal(
     start_cli: StartCli, tmp_path: Path
 ) -> None:
-    path = suite(tmp_path)
-    program = path.parent / "promptfoo"
-    program.write_text(WAITING.format(python=sys.executable))
-    recording = start_cli("record", str(path), "--promptfoo", str(program))
-    recording.stderr.wait_for("waiting")
+    recording, folder = waiting(start_cli, tmp_path)
     recording.process.send_signal(signal.SIGINT)
     recording.process.send_signal(signal.SIGTERM)  # it was not ended by the first
     assert recording.end() == 128 + signal.SIGINT
-    assert (path.parent / "heard").read_text() == str(int(signal.SIGTERM))
+    assert (folder / "heard").read_text() == str(int(signal.SIGTERM))
 
 
 def test_record_with_drift_compares_the_sets_of_its_config_alone(
